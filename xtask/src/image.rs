@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fairway_registry::base::{self, Packing};
+use fairway_registry::base::{self, LayerCompression};
 use fairway_registry::{Image, layout, push};
 
 use crate::cargo;
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(binary) => binary.clone(),
         None => cargo::build_release()?,
     };
-    let image = build_image(&binary, Packing::Compressed)?;
+    let image = build_image(&binary, LayerCompression::Compressed)?;
     let out = arguments.out.clone().unwrap_or_else(|| cargo::root().join("target/image"));
     layout::write(&out, &image, "dev")?;
     println!("{} is {}", out.display(), image.digest());
@@ -46,12 +46,12 @@ pub(crate) fn push_image(image: &Image, reference: &str) -> Result<String> {
 }
 
 /// Builds an image with the binary as its entrypoint.
-pub(crate) fn build_image(binary: &Path, packing: Packing) -> Result<Image> {
-    if !Path::new(base::AUTHORITIES).exists() {
+pub(crate) fn build_image(binary: &Path, packing: LayerCompression) -> Result<Image> {
+    if !Path::new(base::CA_BUNDLE_PATH).exists() {
         println!(
             "{} does not exist, so the image trusts no registry; run `apt-get install \
             ca-certificates`",
-            base::AUTHORITIES
+            base::CA_BUNDLE_PATH
         );
     }
     Ok(Image::new(base::layers(binary, packing)?, &base::config()))

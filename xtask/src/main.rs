@@ -1,4 +1,22 @@
-//! Development tasks.
+//! Development tasks: `cargo xtask TASK`.
+//!
+//! A task is a variant of `Task`. `cargo xtask check` checks the crates with changes in about a
+//! minute, and `cargo xtask test` runs everything. `fairway-testbed` installs and starts the
+//! services that the tests need.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `test`, `test_cluster`, `suite` | all checks and tests, their cluster, suites for two APIs |
+//! | `check` | checks of the crates with changes |
+//! | `soak`, `bench` | tests with more rounds, and measurements |
+//! | `layers`, `purity` | layers of the workspace, and purity of core crates |
+//! | `policy` | licences, sources and bans of dependencies |
+//! | `prose` | phrases that the style guide rules out |
+//! | `texts` | all texts for users as one document |
+//! | `generated`, `removed_apis` | generated files |
+//! | `image`, `platform` | image of the binary, and releases of the example platform |
+//! | `services` | Kubernetes, registry and Prometheus that outlive the command |
+//! | `cargo`, `metadata`, `lexer` | cargo commands, packages, and a lexer for Rust |
 
 mod bench;
 mod cargo;

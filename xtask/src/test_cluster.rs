@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use fairway_fixtures::environment;
-use fairway_registry::base::Packing;
+use fairway_registry::base::LayerCompression;
 use fairway_testbed::kube::{Cluster, Options};
 use fairway_testbed::registry::{self, Registry};
 use fairway_testbed::{install_packages, is_root};
@@ -124,7 +124,7 @@ fn on_debian(variables: Variables, selection: &Selection<'_>) -> Result<usize> {
     with_node(|node| {
         let registry = node.registry.address();
         println!("building an image of the binary under test and pushing it to {registry}");
-        let built = image::build_image(&cargo::build_with_tests()?, Packing::Plain)?;
+        let built = image::build_image(&cargo::build_with_tests()?, LayerCompression::Plain)?;
         let image = image::push_image(&built, &format!("{registry}/fairway:test"))?;
         let variables = with(variables, &node.variables());
         let variables = with(variables, &[(environment::IMAGE, image.into())]);

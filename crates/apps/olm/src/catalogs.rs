@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::request::in_time;
 use crate::request::request_error;
 use crate::watches::{Revisions, Subscriptions, WatchReceiver};
-use fairway_compat::olm::catalog::{Catalogs, Package, Source};
+use fairway_compat::olm::catalog::{Catalogs, Package, PackageSource};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
@@ -43,7 +43,7 @@ pub(crate) struct CatalogContents {
 }
 
 /// Packages that could not be read, and why.
-type Failed = BTreeMap<Source, String>;
+type Failed = BTreeMap<PackageSource, String>;
 
 /// Reads packages until the last receiver is dropped.
 pub(crate) async fn follow(
@@ -97,25 +97,25 @@ fn delay_after(reads: usize, succeeded: bool) -> Option<Duration> {
     READ_DELAYS.get(reads).copied().or((!succeeded).then_some(FAILED_READ_INTERVAL))
 }
 
-fn wanted(subscriptions: &Subscriptions) -> BTreeSet<Source> {
-    subscriptions.values().filter_map(Source::of).take(MAX_PACKAGES).collect()
+fn wanted(subscriptions: &Subscriptions) -> BTreeSet<PackageSource> {
+    subscriptions.values().filter_map(PackageSource::from_subscription).take(MAX_PACKAGES).collect()
 }
 
 /// The last known packages.
 #[derive(Default)]
-struct PackageCache(BTreeMap<Source, Package>);
+struct PackageCache(BTreeMap<PackageSource, Package>);
 
 impl PackageCache {
     /// Drops packages without a Subscription or catalog.
-    fn retain(&mut self, wanted: &BTreeSet<Source>, present: &Revisions) {
-        let is_there = |source: &Source| {
+    fn retain(&mut self, wanted: &BTreeSet<PackageSource>, present: &Revisions) {
+        let is_there = |source: &PackageSource| {
             present.contains_key(&(source.namespace.clone(), source.catalog.clone()))
         };
         self.0.retain(|source, _| wanted.contains(source) && is_there(source));
     }
 
     /// Stores a package. An empty result is ignored: catalogs are empty while they change.
-    fn store(&mut self, source: Source, found: impl IntoIterator<Item = Package>) {
+    fn store(&mut self, source: PackageSource, found: impl IntoIterator<Item = Package>) {
         if let Some(package) = found.into_iter().find(|package| source.has(package)) {
             self.0.insert(source, package);
         }
@@ -125,12 +125,12 @@ impl PackageCache {
     /// a missing package counts from the second read.
     fn contents(
         &self,
-        wanted: &BTreeSet<Source>,
+        wanted: &BTreeSet<PackageSource>,
         failed: &Failed,
         reads: usize,
     ) -> CatalogContents {
         let unread = failed.iter().find(|(source, _)| !self.0.contains_key(source));
-        let unread = unread.map(|(Source { namespace, catalog, package }, why)| {
+        let unread = unread.map(|(PackageSource { namespace, catalog, package }, why)| {
             format!("cannot read package {package} of {namespace}/{catalog}: {why}")
         });
         let is_known = |source| self.0.contains_key(source);
@@ -151,7 +151,7 @@ impl PackageCache {
 }
 
 /// Reads packages; returns those that failed.
-async fn read(client: &Client, due: BTreeSet<Source>, known: &mut PackageCache) -> Failed {
+async fn read(client: &Client, due: BTreeSet<PackageSource>, known: &mut PackageCache) -> Failed {
     let kind = GroupVersionKind::gvk("packages.operators.coreos.com", "v1", "PackageManifest");
     let resource = ApiResource::from_gvk_with_plural(&kind, "packagemanifests");
     let mut failed = Failed::new();
@@ -177,7 +177,7 @@ async fn read(client: &Client, due: BTreeSet<Source>, known: &mut PackageCache) 
     failed
 }
 
-fn parse_package(source: &Source, manifest: &DynamicObject) -> Option<Package> {
+fn parse_package(source: &PackageSource, manifest: &DynamicObject) -> Option<Package> {
     let read = Package::read(&manifest.data);
     if let Err(error) = &read {
         let error = error as &dyn std::error::Error;
@@ -192,9 +192,9 @@ mod tests {
 
     use super::*;
 
-    fn source() -> Source {
+    fn source() -> PackageSource {
         let [namespace, catalog, package] = ["market", "main", "etcd"].map(str::to_owned);
-        Source { namespace, catalog, package }
+        PackageSource { namespace, catalog, package }
     }
 
     fn package(catalog: &str, channel: &str) -> Package {

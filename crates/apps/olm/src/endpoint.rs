@@ -105,7 +105,7 @@ impl Endpoint {
     fn cluster(&self) -> Option<ClusterVersions> {
         let seen = self.cluster_version.borrow();
         let seen = seen.as_deref()?;
-        Some(seen.as_ref().map(ClusterVersions::of).unwrap_or_default())
+        Some(seen.as_ref().map(ClusterVersions::from_cluster_version).unwrap_or_default())
     }
 }
 

@@ -58,12 +58,12 @@ impl Default for Metrics {
         );
         registry.register(
             "fairway_olm_reviews",
-            "Reviews of the admission webhook",
+            "Admission reviews handled by the webhook",
             reviews.clone(),
         );
         registry.register(
             "fairway_olm_status_writes",
-            "Writes of the ClusterOperator",
+            "Writes to the ClusterOperator",
             writes.clone(),
         );
         registry.register(
@@ -78,7 +78,7 @@ impl Default for Metrics {
         );
         registry.register(
             "fairway_olm_contended_objects",
-            "Corrections of objects that another client repeatedly changes",
+            "Drift corrections of objects that another client repeatedly changes",
             contended.clone(),
         );
         Self { registry, operators, reviews, writes, failures, certificate_expiry, contended }
@@ -152,10 +152,10 @@ mod tests {
         # HELP fairway_olm_operators Installed operators by compatibility with the next minor version.
         # TYPE fairway_olm_operators gauge
         fairway_olm_operators{verdict="WillNotRun"} 2
-        # HELP fairway_olm_reviews Reviews of the admission webhook.
+        # HELP fairway_olm_reviews Admission reviews handled by the webhook.
         # TYPE fairway_olm_reviews counter
         fairway_olm_reviews_total{decision="refused"} 1
-        # HELP fairway_olm_status_writes Writes of the ClusterOperator.
+        # HELP fairway_olm_status_writes Writes to the ClusterOperator.
         # TYPE fairway_olm_status_writes counter
         fairway_olm_status_writes_total 1
         # HELP fairway_olm_write_failures Failed writes to the API server.
@@ -164,7 +164,7 @@ mod tests {
         # HELP fairway_olm_certificate_expiry_timestamp_seconds Expiry time of the webhook certificate.
         # TYPE fairway_olm_certificate_expiry_timestamp_seconds gauge
         fairway_olm_certificate_expiry_timestamp_seconds 1800000000
-        # HELP fairway_olm_contended_objects Corrections of objects that another client repeatedly changes.
+        # HELP fairway_olm_contended_objects Drift corrections of objects that another client repeatedly changes.
         # TYPE fairway_olm_contended_objects gauge
         fairway_olm_contended_objects{kind="ClusterOperator",name="olm"} 5
         # EOF

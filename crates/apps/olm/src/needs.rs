@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::request::in_time;
 use crate::request::request_error;
 use crate::watches::{Installed, ObjectKey, Revision, WatchReceiver, olm_resource};
-use fairway_compat::olm::apis::{Lost, Needs};
+use fairway_compat::olm::apis::{ApiUsage, LostApi};
 use kube::api::DynamicObject;
 use kube::{Api, Client};
 use serde_json::Value;
@@ -22,7 +22,7 @@ const RETRY_DELAY: Duration = Duration::from_mins(1);
 /// APIs that operators use, with the revision that they were read from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OperatorNeeds {
-    pub(crate) needs: BTreeMap<ObjectKey, (Revision, Needs)>,
+    pub(crate) needs: BTreeMap<ObjectKey, (Revision, ApiUsage)>,
     /// An operator that was never read, and why.
     pub(crate) unread: Option<String>,
 }
@@ -66,7 +66,7 @@ impl OperatorNeeds {
 async fn update(client: &Client, installed: &Installed, known: &mut OperatorNeeds) -> Failed {
     let known = &mut known.needs;
     known.retain(|place, _| installed.contains_key(place));
-    let (mut failed, ever) = (Failed::new(), Lost::ever());
+    let (mut failed, ever) = (Failed::new(), LostApi::ever());
     for (place, (revision, _)) in installed {
         if known.get(place).is_some_and(|(before, _)| before == revision) {
             continue;
@@ -77,7 +77,7 @@ async fn update(client: &Client, installed: &Installed, known: &mut OperatorNeed
         match in_time(api.get_opt(name)).await {
             Ok(Some(object)) => {
                 let spec = object.data.get("spec").unwrap_or(&Value::Null);
-                let needs = Needs::of(namespace, spec).about(&ever);
+                let needs = ApiUsage::from_spec(namespace, spec).about(&ever);
                 known.insert(place.clone(), (revision.clone(), needs));
             }
             // The watch reports the deletion.
@@ -107,7 +107,7 @@ mod tests {
         let failed = Failed::from([(place.clone(), "forbidden".to_owned())]);
         let mut known = OperatorNeeds::default();
         assert_eq!(known.unread(&failed).as_deref(), Some("team/etcd.v1: forbidden"));
-        known.needs.insert(place, (("uid".to_owned(), 1), Needs::default()));
+        known.needs.insert(place, (("uid".to_owned(), 1), ApiUsage::default()));
         assert_eq!(known.unread(&failed), None, "the last known APIs are used");
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::request::in_time;
 use crate::watches::{Singleton, WatchReceiver};
 use fairway_api::ClusterVersion;
-use fairway_compat::Minor;
-use fairway_compat::olm::apis::{Lost, Requests, kubernetes_of};
-use fairway_compat::olm::{ClusterVersions, Stream};
+use fairway_compat::KubernetesMinor;
+use fairway_compat::olm::apis::{ApiRequests, LostApi, kubernetes_of};
+use fairway_compat::olm::{ClusterVersions, MinorVersion};
 use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
@@ -28,9 +28,9 @@ const RETRY_DELAY: Duration = Duration::from_mins(1);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObservedApis {
     /// Kubernetes version, if the platform version does not determine it.
-    pub(crate) kubernetes: Option<Minor>,
+    pub(crate) kubernetes: Option<KubernetesMinor>,
     /// Clients that requested removed APIs.
-    pub(crate) requests: Requests,
+    pub(crate) requests: ApiRequests,
 }
 
 /// Polls until the last receiver is dropped.
@@ -67,15 +67,18 @@ pub(crate) async fn follow(
 }
 
 /// Whether the watch has synced, and the running version.
-fn state(seen: Option<&Singleton<ClusterVersion>>) -> (bool, Option<Stream>) {
+fn state(seen: Option<&Singleton<ClusterVersion>>) -> (bool, Option<MinorVersion>) {
     let version = seen.and_then(Option::as_ref);
-    (seen.is_some(), version.and_then(|version| ClusterVersions::of(version).running()))
+    (
+        seen.is_some(),
+        version.and_then(|version| ClusterVersions::from_cluster_version(version).running()),
+    )
 }
 
 /// Reads both; returns whether all requests succeeded. Failed values stay as before.
 async fn observe(
     client: &Client,
-    running: Option<Stream>,
+    running: Option<MinorVersion>,
     before: &ObservedApis,
 ) -> (ObservedApis, bool) {
     let Some(running) = running else { return (ObservedApis::default(), true) };
@@ -84,7 +87,7 @@ async fn observe(
         Some(_) => (None, true),
         None => own_version(client).await.map_or((before.kubernetes, false), |it| (it, true)),
     };
-    let to_come = known.or(kubernetes).map(Lost::after).unwrap_or_default();
+    let to_come = known.or(kubernetes).map(LostApi::after).unwrap_or_default();
     let kind = GroupVersionKind::gvk("apiserver.openshift.io", "v1", "APIRequestCount");
     let resource = ApiResource::from_gvk_with_plural(&kind, "apirequestcounts");
     let counts = Api::<DynamicObject>::all_with(client.clone(), &resource);
@@ -107,9 +110,9 @@ fn if_any<T>(answer: kube::Result<T>) -> kube::Result<Option<T>> {
     }
 }
 
-async fn own_version(client: &Client) -> Result<Option<Minor>, kube::Error> {
+async fn own_version(client: &Client) -> Result<Option<KubernetesMinor>, kube::Error> {
     match in_time(client.apiserver_version()).await {
-        Ok(version) => Ok(Minor::parse(&version.git_version)),
+        Ok(version) => Ok(KubernetesMinor::parse(&version.git_version)),
         Err(error) => {
             let source = &error as &dyn std::error::Error;
             tracing::warn!(error = source, "cannot read the Kubernetes version");
@@ -122,13 +125,13 @@ async fn own_version(client: &Client) -> Result<Option<Minor>, kube::Error> {
 /// a transient error must not remove a risk.
 async fn requests<F>(
     ask: impl Fn(String) -> F,
-    apis: &[Lost],
-    before: &Requests,
-) -> (Requests, bool)
+    apis: &[LostApi],
+    before: &ApiRequests,
+) -> (ApiRequests, bool)
 where
     F: Future<Output = Result<Option<Value>, kube::Error>>,
 {
-    let (mut requests, mut succeeded) = (Requests::default(), true);
+    let (mut requests, mut succeeded) = (ApiRequests::default(), true);
     for api in apis {
         let name = api.to_string();
         // After a failure, the other requests would fail, too.
@@ -181,11 +184,11 @@ mod tests {
 
     #[tokio::test]
     async fn requests_that_fail_keep_last_value() {
-        let apis = Lost::after(kubernetes_of(Stream::new(4, 8)).unwrap());
+        let apis = LostApi::after(kubernetes_of(MinorVersion::new(4, 8)).unwrap());
         let (first, last) = (apis[0].to_string(), apis[apis.len() - 1].to_string());
         assert!(apis.len() > 2, "the table has entries ahead");
         let all = |api: String| async move { Ok(Some(count(&api))) };
-        let (known, succeeded) = requests(all, &apis, &Requests::default()).await;
+        let (known, succeeded) = requests(all, &apis, &ApiRequests::default()).await;
         assert!(succeeded);
 
         let fails = |api: String| {
@@ -196,11 +199,11 @@ mod tests {
             }
         };
         let (after, succeeded) = requests(fails, &apis, &known).await;
-        let mut expected = Requests::default();
+        let mut expected = ApiRequests::default();
         apis[1..].iter().for_each(|api| expected.add(&count(&api.to_string())));
         assert!(!succeeded && after == expected, "{last} keeps its value");
 
         let none = |_: String| async { Ok(None) };
-        assert_eq!(requests(none, &apis, &known).await, (Requests::default(), true));
+        assert_eq!(requests(none, &apis, &known).await, (ApiRequests::default(), true));
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use fairway_compat::olm::Policy;
+use fairway_compat::olm::OlmPolicy;
 use fairway_election::ElectionSettings;
 use url::Url;
 
@@ -15,7 +15,7 @@ pub struct Settings {
     /// Namespace of the guard.
     pub namespace: String,
     /// Handling of operators without a valid maximum version.
-    pub policy: Policy,
+    pub policy: OlmPolicy,
     /// Version of the release that the guard belongs to.
     pub release_version: Option<String>,
     /// Address to listen on, for webhook, metrics and probes.

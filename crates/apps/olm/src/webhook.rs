@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairway_compat::olm::{
-    ClusterVersions, Declaration, Operator, install, is_copied, is_object_name,
+    ClusterVersions, MaximumVersion, OlmOperator, install, is_copied, is_object_name,
 };
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -61,8 +61,9 @@ pub(crate) fn bundle(configuration: &ValidatingWebhookConfiguration) -> String {
 /// The configuration, with all defaults of the API server, so that it can be compared with the live
 /// one.
 ///
-/// `failurePolicy: Ignore`: an unavailable guard blocks nothing. Only installations are reviewed: OLM
-/// creates the copies, and installed operators may be changed and deleted.
+/// `failurePolicy: Ignore`: while the guard is unavailable, its webhook refuses nothing. Only
+/// installations are reviewed: OLM creates the copies, and installed operators may be changed and
+/// deleted.
 pub(crate) fn configuration(settings: &Settings, bundle: &str) -> ValidatingWebhookConfiguration {
     let words = |word: &str| Some(vec![word.to_owned()]);
     let not_copied = LabelSelectorRequirement {
@@ -220,7 +221,7 @@ pub(crate) fn review(
 }
 
 /// The operator of a review, if it is an installation.
-fn installation(request: &Request) -> Option<Operator> {
+fn installation(request: &Request) -> Option<OlmOperator> {
     let object = request.object.as_ref().filter(|_| request.operation == "CREATE")?;
     let nothing = BTreeMap::new();
     let Metadata { name, labels, annotations } = &object.metadata;
@@ -231,16 +232,16 @@ fn installation(request: &Request) -> Option<Operator> {
         return None;
     }
     let name = name.clone().unwrap_or_else(|| request.name.clone());
-    Some(Operator::read(request.namespace.clone(), name, annotations))
+    Some(OlmOperator::read(request.namespace.clone(), name, annotations))
 }
 
 /// Warning for the user who installs an operator.
-fn warning(operator: &Operator) -> Option<String> {
+fn warning(operator: &OlmOperator) -> Option<String> {
     match &operator.declared {
-        Declaration::Invalid(why) => Some(format!(
+        MaximumVersion::Invalid(why) => Some(format!(
             "the operator {operator} declares an invalid maximum OpenShift version: {why}"
         )),
-        Declaration::Missing | Declaration::Maximum(..) => None,
+        MaximumVersion::Missing | MaximumVersion::Maximum(..) => None,
     }
 }
 

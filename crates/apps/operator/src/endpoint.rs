@@ -119,7 +119,7 @@ fn respond<B>(operations: &Operations, request: &Request<B>) -> Response<Full<By
             text(StatusCode::SERVICE_UNAVAILABLE, "stopping")
         }
         "/readyz" => ready(*operations.phase.borrow()),
-        _ => text(StatusCode::NOT_FOUND, "use /metrics, /healthz or /readyz"),
+        _ => text(StatusCode::NOT_FOUND, "not found; paths: /metrics, /healthz, /readyz"),
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
             ("/readyz?verbose", Phase::Leading, (200, "ok")),
             ("/readyz", Phase::Waiting, (503, "waiting for the Lease")),
             ("/readyz", Phase::Starting, (503, "waiting for initial watches")),
-            ("/", Phase::Leading, (404, "use /metrics, /healthz or /readyz")),
+            ("/", Phase::Leading, (404, "not found; paths: /metrics, /healthz, /readyz")),
         ] {
             let (status, body) = ask(Method::GET, path, phase).await;
             assert_eq!((status, body.as_str()), expected, "{path} {phase:?}");

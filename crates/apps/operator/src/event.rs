@@ -25,11 +25,6 @@ const MAX_PENDING_EVENTS: usize = 16;
 /// Timeout of one request; later events wait meanwhile.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-#[doc(hidden)]
-pub(crate) use self::{
-    EventRecorder as Announcer, PendingEvent as Told, event_recorder as announcer,
-};
-
 /// An event about ClusterVersion that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PendingEvent {
@@ -49,11 +44,6 @@ impl PendingEvent {
 pub(crate) struct EventRecorder(mpsc::Sender<PendingEvent>);
 
 impl EventRecorder {
-    #[doc(hidden)]
-    pub(crate) fn tell(&self, event: PendingEvent) {
-        self.record(event);
-    }
-
     pub(crate) fn record(&self, event: PendingEvent) {
         if let Err(error) = self.0.try_send(event) {
             tracing::warn!(%error, "event dropped");

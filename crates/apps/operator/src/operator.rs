@@ -4,7 +4,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_cincinnati::question::Current;
+use fairway_cincinnati::query::RunningRelease;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
@@ -140,7 +140,10 @@ impl Operator {
             preflight::Inputs::new(&watches, &self.own, &self.own_content, updates.clone()),
             self.preflight_place(),
             self.settings.preflight.clone(),
-            preflight::Hands { client: self.client.clone(), leadership: leadership.clone() },
+            preflight::PreflightWriter {
+                client: self.client.clone(),
+                leadership: leadership.clone(),
+            },
             self.metrics.preflight(),
             preflight_out,
         ));
@@ -220,8 +223,8 @@ impl Operator {
     }
 
     /// Where preflights run, and how they retrieve their release.
-    fn preflight_place(&self) -> preflight::Place {
-        preflight::Place {
+    fn preflight_place(&self) -> preflight::PreflightPlacement {
+        preflight::PreflightPlacement {
             namespace: self.settings.election.lease.namespace.clone(),
             node: self.settings.node_name.clone(),
             layouts: self.settings.target.images.clone(),
@@ -230,8 +233,8 @@ impl Operator {
     }
 
     /// The running release, as the update service needs it.
-    fn current(&self) -> Current {
-        Current {
+    fn current(&self) -> RunningRelease {
+        RunningRelease {
             version: self.own.release.version.clone(),
             architecture: self.own.architecture.clone(),
             image: self.own.release.image.clone(),

@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use fairway_api::cluster_version::{Architecture, Release};
-use fairway_cincinnati::problem::Problem;
-use fairway_registry::payload::{Unreadable, unpacked};
+use fairway_cincinnati::response::ResponseProblem;
+use fairway_registry::payload::{UnreadableDirectory, read_unpacked};
 use fairway_release::metadata::{self, MetadataError};
 use fairway_release::payload::PayloadError;
 use fairway_release::{ImageReferences, ReleaseMetadata, architecture, image_references};
@@ -31,7 +31,7 @@ pub struct OwnRelease {
 pub enum OwnReleaseError {
     /// A file of the payload cannot be read.
     #[error("cannot read {}", path.display())]
-    Unreadable {
+    UnreadableDirectory {
         /// The file.
         path: PathBuf,
         /// The cause.
@@ -49,8 +49,9 @@ impl OwnRelease {
     /// Reads the payload of the release image from a directory.
     pub fn read(payload: &Path, image: &str) -> Result<Self, OwnReleaseError> {
         let path = payload.join(metadata::PATH);
-        let bytes = read(&path, metadata::MAX_BYTES)
-            .map_err(|source| OwnReleaseError::Unreadable { path: path.clone(), source })?;
+        let bytes = read(&path, metadata::MAX_BYTES).map_err(|source| {
+            OwnReleaseError::UnreadableDirectory { path: path.clone(), source }
+        })?;
         let metadata = ReleaseMetadata::read(&path.display().to_string(), &bytes)?;
         let created = read(&payload.join(image_references::PATH), metadata::MAX_BYTES)
             .ok()
@@ -58,7 +59,7 @@ impl OwnRelease {
         let mut problems = Vec::new();
         let own = Self::new(&metadata, image, consts::ARCH, &mut problems);
         for problem in problems {
-            tracing::warn!(error = %problem, "invalid metadata in own release");
+            tracing::warn!(error = %problem, "invalid metadata in the release of this operator");
         }
         Ok(Self { created, ..own })
     }
@@ -68,7 +69,7 @@ impl OwnRelease {
         metadata: &ReleaseMetadata,
         image: &str,
         machine: &str,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<ResponseProblem>,
     ) -> Self {
         let release = payload::described(metadata, image, problems);
         let is_multi = release.architecture == Some(Architecture::Multi);
@@ -83,8 +84,9 @@ pub fn content(
     image: &str,
     profile: &str,
 ) -> Result<fairway_release::Release, OwnReleaseError> {
-    let files = unpacked(payload)
-        .map_err(|Unreadable { path, source }| OwnReleaseError::Unreadable { path, source })?;
+    let files = read_unpacked(payload).map_err(|UnreadableDirectory { path, source }| {
+        OwnReleaseError::UnreadableDirectory { path, source }
+    })?;
     Ok(fairway_release::Release::load(&files, image, profile)?)
 }
 
@@ -105,7 +107,7 @@ mod tests {
         own
     }
 
-    fn own_with_problems(metadata: &str, machine: &str) -> (OwnRelease, Vec<Problem>) {
+    fn own_with_problems(metadata: &str, machine: &str) -> (OwnRelease, Vec<ResponseProblem>) {
         let text = format!(
             r#"{{"kind": "cincinnati-metadata-v0", "version": "5.0.1", "metadata": {metadata}}}"#
         );

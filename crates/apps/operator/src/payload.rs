@@ -2,11 +2,11 @@
 
 use fairway_api::cluster_version::{self, Architecture};
 use fairway_graph::graph::key;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use fairway_release::{Manifest, ReleaseMetadata, version_hash, with_zero_values};
 
-use fairway_cincinnati::problem::Problem;
-use fairway_cincinnati::release;
+use fairway_cincinnati::response;
+use fairway_cincinnati::response::ResponseProblem;
 
 /// A release and its selected manifests, ready for the rollout.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Payload {
     pub(crate) fn select(
         content: &fairway_release::Release,
         release: cluster_version::Release,
-        filter: &Filter,
+        filter: &ManifestFilter,
     ) -> Self {
         let included = filter.select(&content.manifests).included;
         // Same hash as the Go operator, which hashes the manifests as written.
@@ -45,7 +45,7 @@ impl Payload {
 pub(crate) fn described(
     metadata: &ReleaseMetadata,
     image: &str,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ResponseProblem>,
 ) -> cluster_version::Release {
     let version = metadata.version.to_string();
     let value = |key: &str| metadata.metadata.get(key).map(String::as_str);
@@ -53,8 +53,8 @@ pub(crate) fn described(
     cluster_version::Release {
         architecture: is_multi.then_some(Architecture::Multi),
         image: image.to_owned(),
-        url: release::link(&version, value(release::URL), problems),
-        channels: release::channels(&version, value(key::CHANNELS), problems),
+        url: response::link(&version, value(response::URL), problems),
+        channels: response::channels(&version, value(key::CHANNELS), problems),
         version,
         ..cluster_version::Release::default()
     }

@@ -22,9 +22,6 @@ const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// Timeout of one request to the API server.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-#[doc(hidden)]
-pub(crate) use self::{REQUEST_TIMEOUT as PATIENCE, timed_out as too_slow};
-
 /// Field manager of the `ConfigMaps`.
 const FIELD_MANAGER: &str = "fairway";
 

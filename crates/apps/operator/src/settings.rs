@@ -86,7 +86,7 @@ pub struct PrometheusSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetSettings {
     /// Handling of updates with unaccepted risks.
-    pub unaccepted_risks: UnacceptedRisks,
+    pub unaccepted_risks: UnacceptedRiskPolicy,
     /// OCI layout directories that are searched before registries.
     pub images: Vec<PathBuf>,
     /// Selection of manifests.
@@ -95,7 +95,7 @@ pub struct TargetSettings {
 
 /// Handling of updates with unaccepted risks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnacceptedRisks {
+pub enum UnacceptedRiskPolicy {
     /// The operator refuses the update.
     #[default]
     Gate,

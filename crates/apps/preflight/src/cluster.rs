@@ -96,9 +96,6 @@ pub enum ClusterReadError {
     TooMany(String),
 }
 
-#[doc(hidden)]
-pub use self::ClusterReadError as Unseen;
-
 /// Read-only access to a cluster.
 #[derive(Clone)]
 pub struct Cluster {

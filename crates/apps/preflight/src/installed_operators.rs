@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fairway_compat::olm::apis::Needs;
-use fairway_compat::olm::catalog::{Catalogs, Package, Source, Subscription};
-use fairway_compat::olm::{Operator, Stream, is_copied};
+use fairway_compat::olm::apis::ApiUsage;
+use fairway_compat::olm::catalog::{Catalogs, Package, PackageSource, Subscription};
+use fairway_compat::olm::{MinorVersion, OlmOperator, is_copied};
 use fairway_text::chain;
 use kube::api::{ApiResource, DynamicObject, ListParams};
 
@@ -28,13 +28,14 @@ pub(crate) const PACKAGES: Resource =
     Resource::new("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests");
 
 /// Message for clusters without OLM.
-pub(crate) const NO_OLM: &str = "OLM is not installed: the cluster does not serve its kinds";
+pub(crate) const NO_OLM: &str =
+    "OLM is not installed: the cluster does not serve ClusterServiceVersions";
 
 /// OLM operators of a cluster.
 #[derive(Debug, Default)]
 pub struct InstalledOperators {
     /// All operators, without copied ClusterServiceVersions.
-    pub operators: Vec<Operator>,
+    pub operators: Vec<OlmOperator>,
     /// Subscriptions of the operators.
     pub subscriptions: Vec<Subscription>,
     /// What could not be read, as messages.
@@ -42,16 +43,6 @@ pub struct InstalledOperators {
 }
 
 impl InstalledOperators {
-    #[doc(hidden)]
-    pub async fn of(cluster: &Cluster) -> Result<Self, ClusterReadError> {
-        Self::read(cluster).await
-    }
-
-    #[doc(hidden)]
-    pub async fn look_at_apis(&mut self, cluster: &Cluster, running: Stream) {
-        self.read_apis(cluster, running).await;
-    }
-
     /// Reads the operators of a cluster. Reads only metadata first, because copies may be many and
     /// objects large.
     pub async fn read(cluster: &Cluster) -> Result<Self, ClusterReadError> {
@@ -62,14 +53,14 @@ impl InstalledOperators {
     }
 
     /// Operators with what they declare, without data of catalogs.
-    pub(crate) async fn declaring(cluster: &Cluster) -> Result<Vec<Operator>, ClusterReadError> {
+    pub(crate) async fn declaring(cluster: &Cluster) -> Result<Vec<OlmOperator>, ClusterReadError> {
         let metadata = cluster.metadata_of(&OPERATORS.into()).await?;
         let operators = metadata.into_iter().filter_map(|metadata| {
             let (namespace, name) = (metadata.namespace?, metadata.name?);
             let annotations = metadata.annotations.unwrap_or_default();
             let labels = metadata.labels.unwrap_or_default();
             let is_copy = is_copied(&namespace, &labels, &annotations, None);
-            (!is_copy).then(|| Operator::read(namespace, name, &annotations))
+            (!is_copy).then(|| OlmOperator::read(namespace, name, &annotations))
         });
         Ok(operators.collect())
     }
@@ -81,7 +72,8 @@ impl InstalledOperators {
             Err(why) => return self.leave_out(&why),
         };
         let installed = subscriptions.iter().filter(|it| it.installed.is_some());
-        let sources: BTreeSet<Source> = installed.filter_map(Source::of).collect();
+        let sources: BTreeSet<PackageSource> =
+            installed.filter_map(PackageSource::from_subscription).collect();
         let mut catalogs = Catalogs::default();
         for source in &sources {
             match cluster.some_of(&PACKAGES.into(), &source.namespace, selection(source)).await {
@@ -96,19 +88,19 @@ impl InstalledOperators {
             }
         }
         let operators = std::mem::take(&mut self.operators).into_iter();
-        self.operators = operators.map(|it| catalogs.tell_about(it, &subscriptions)).collect();
+        self.operators = operators.map(|it| catalogs.apply_to(it, &subscriptions)).collect();
         self.subscriptions = subscriptions;
     }
 
     /// Reads the APIs that operators use.
-    pub async fn read_apis(&mut self, cluster: &Cluster, running: Stream) {
+    pub async fn read_apis(&mut self, cluster: &Cluster, running: MinorVersion) {
         let mut operators = Vec::with_capacity(self.operators.len());
         for operator in std::mem::take(&mut self.operators) {
-            let Operator { namespace, name, .. } = &operator;
+            let OlmOperator { namespace, name, .. } = &operator;
             operators.push(match cluster.one_of(&OPERATORS.into(), namespace, name).await {
                 Ok(Some(csv)) => {
                     let csv = serde_json::to_value(csv).unwrap_or_default();
-                    operator.using(&Needs::read(&csv), running)
+                    operator.using(&ApiUsage::read(&csv), running)
                 }
                 Ok(None) => operator,
                 Err(why) => {
@@ -127,7 +119,7 @@ impl InstalledOperators {
     }
 }
 
-fn selection(source: &Source) -> ListParams {
+fn selection(source: &PackageSource) -> ListParams {
     ListParams::default().labels(&source.labels()).fields(&source.fields())
 }
 

@@ -1,16 +1,26 @@
 //! The target release's side of a preflight: examines a cluster, read-only, and reports what would
 //! break with the update.
 //!
-//! | module | responsibility |
+//! [`Runner`](runner::Runner) runs the checks that [`Engine`](engine::Engine) selects, and passes
+//! their outcomes back. The engine is a state machine without a clock: it schedules checks, and
+//! combines all results into one document. In the pod of the target release,
+//! [`monitor()`](monitor::monitor) writes this document to a shared directory, and requests Jobs
+//! through another file. The operator of the running release creates those that it allows. With
+//! `fairway preflight --once` there is no operator: [`DirectJobCreator`](jobs::DirectJobCreator)
+//! creates the Jobs with the credentials of the user.
+//!
+//! | module | content |
 //! | --- | --- |
-//! | [`check`], [`checks`] | interface and implementation of built-in checks |
+//! | [`check`], [`checks`] | interface, execution and implementation of built-in checks |
 //! | [`cluster`], [`installed_operators`] | read-only access to the cluster and to OLM |
 //! | [`target`] | the target release and the manifests that the cluster gets |
 //! | [`engine`] | schedule and results of all checks |
-//! | [`runner`] | executes checks |
+//! | [`runner`], `watches` | execution of checks, again after changes of the objects they read |
 //! | [`jobs`] | checks of components, as Jobs |
-//! | [`results`] | result files |
-//! | [`monitor`] | all of it, in the pod of the target release |
+//! | [`results`] | result files, written atomically |
+//! | [`monitor`] | a run in the pod of the target release |
+//! | [`settings`] | settings of a run |
+//! | `pods`, `resources`, `wording` | pods, resources and phrases that several checks use |
 
 pub mod check;
 pub mod checks;
@@ -31,6 +41,3 @@ mod watches;
 mod wording;
 
 pub use settings::new_run;
-
-#[doc(hidden)]
-pub use target as selection;

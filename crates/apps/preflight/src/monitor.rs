@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fairway_findings::{Document, ExecutionStatus, FORMAT};
-use fairway_registry::payload::{Unreadable, unpacked};
+use fairway_registry::payload::{UnreadableDirectory, read_unpacked};
 use fairway_release::Release;
 use fairway_release::payload::PayloadError;
 use kube::Client;
@@ -17,9 +17,6 @@ use crate::results::{self, RESULT_FILE};
 use crate::runner::{Runner, Until};
 use crate::settings::Settings;
 use crate::target::SelectionSettings;
-
-#[doc(hidden)]
-pub use self::MonitorPaths as Places;
 
 /// Directories of the target release.
 #[derive(Clone, Debug)]
@@ -35,7 +32,7 @@ pub struct MonitorPaths {
 pub enum MonitorError {
     /// The payload is not readable.
     #[error(transparent)]
-    Unreadable(#[from] Unreadable),
+    UnreadableDirectory(#[from] UnreadableDirectory),
     /// The payload is invalid.
     #[error(transparent)]
     Payload(#[from] PayloadError),
@@ -76,7 +73,7 @@ async fn examine(
     paths: &MonitorPaths,
     stop: CancellationToken,
 ) -> Result<(), MonitorError> {
-    let files = unpacked(&paths.payload)?;
+    let files = read_unpacked(&paths.payload)?;
     let content = Release::load(&files, &settings.image, &selection.profile)?;
     drop(files);
     let creator = Arc::new(OperatorJobCreator::new(paths.results.clone(), settings.run.clone()));

@@ -37,7 +37,7 @@ pub struct ImageSettings {
     /// OCI layout directories that are searched before registries.
     pub layouts: Vec<PathBuf>,
     /// Registry options.
-    pub options: pull::Options,
+    pub options: pull::PullOptions,
 }
 
 /// What the check `images` transfers.

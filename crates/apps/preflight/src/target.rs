@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Version};
-use fairway_release::inclusion::{Capabilities, Features, Filter};
+use fairway_release::inclusion::{Capabilities, Features, ManifestFilter};
 use fairway_release::{Manifest, Release};
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
 
@@ -39,11 +39,11 @@ pub(crate) async fn filter(
     settings: &SelectionSettings,
     source: &Version,
     target: &Version,
-) -> Result<Filter, ClusterReadError> {
+) -> Result<ManifestFilter, ClusterReadError> {
     let versions: Api<ClusterVersion> = Api::all(cluster.client().clone());
     let version = missing_is_none(cluster.one(versions, CLUSTER_VERSION_NAME).await)?;
     let features = features(cluster).await?;
-    Ok(Filter {
+    Ok(ManifestFilter {
         exclude: settings.exclude.clone(),
         feature_set: Some(features.set.clone()),
         feature_gates: Some(features.gates(&[&target.to_string(), &source.to_string()])),

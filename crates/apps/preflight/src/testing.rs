@@ -37,7 +37,7 @@ pub(crate) fn reader(cluster: &TestCluster) -> Cluster {
 /// Makes the sandbox refuse all requests for a resource. On another API server the test is skipped,
 /// and the result is `false`.
 pub(crate) fn hide(cluster: &TestCluster, plural: &str) -> bool {
-    let Some(sandbox) = cluster.failing_on_demand() else { return false };
+    let Some(sandbox) = cluster.fault_injection() else { return false };
     sandbox.faults().add(Fault::refuse(403).resource(plural));
     true
 }

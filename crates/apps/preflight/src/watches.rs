@@ -126,7 +126,7 @@ mod tests {
 
     #[tokio::test]
     async fn watch_of_one_object_ignores_others() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         let one = ALL.only(Part::One(Some("default"), "one"));
         let of_others = ALL.only(Part::Namespace("kube-system"));
         let kinds = [ALL, one, of_others];

@@ -1,10 +1,22 @@
 //! The update service: serves the update graph over HTTP (Cincinnati protocol).
 //!
-//! * [`source`]s provide graph-data and releases.
-//! * `refresh` polls the sources and publishes what `published` builds from them. Invalid new data
-//!   never replaces valid old data.
-//! * `responses` are all responses that clients can request, each a prepared `body`.
-//! * `http` looks up the response of a request; `listener` manages connections and their limits.
+//! Data flows one way. [`Source`]s provide graph-data and releases. One task polls each source, and
+//! another one builds the graph from both and replaces the shared state as a whole. Every response
+//! is serialized and compressed at that time, so a request is a lookup. Invalid new data never
+//! replaces valid old data; [`ServiceStatus`] lists the [`Quarantined`] files and releases.
+//! [`Service::start`] starts all of it.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`source`] | sources: directory, tarball, image, registry |
+//! | `refresh` | polling of the sources, and publication of the graph |
+//! | `published` | the graph from both sources, and data that is rejected |
+//! | `responses`, `body` | all responses, serialized and compressed |
+//! | `state` | state that requests share, and the status of the service |
+//! | `http` | routes, parameters, content negotiation, conditional requests |
+//! | `listener` | connections, their limits and their shutdown |
+//! | `service`, `options` | start and shutdown, and options |
+//! | `metrics` | metrics, with the names of Cincinnati |
 
 mod body;
 mod http;
@@ -20,18 +32,8 @@ mod state;
 
 pub use fairway_http::{TlsError, TlsFiles};
 pub use options::{DEFAULT_PREFIX, ServiceLimits, ServiceOptions};
-#[doc(hidden)]
-pub use options::{ServiceLimits as Limits, ServiceOptions as Options};
-#[doc(hidden)]
-pub use published::QuarantineKind as Kind;
 pub use published::{QuarantineKind, Quarantined};
 pub use responses::GraphCounts;
-#[doc(hidden)]
-pub use responses::GraphCounts as Counts;
 pub use service::{Service, StartError};
-#[doc(hidden)]
-pub use source::PolledSource as Watched;
 pub use source::{PolledSource, Source};
-#[doc(hidden)]
-pub use state::ServiceStatus as Status;
 pub use state::{GraphStatus, ServiceStatus, SourceStatus};

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_http::{Certificate, Patience};
+use fairway_http::{Certificate, WriteTimeout};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -161,7 +161,7 @@ impl Listener {
         let service =
             service_fn(move |request| http::respond(Arc::clone(state), paths, admission, request));
         let limits = self.timeouts(admission);
-        let stream = TokioIo::new(Patience::new(stream, limits.answer));
+        let stream = TokioIo::new(WriteTimeout::new(stream, limits.answer));
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())

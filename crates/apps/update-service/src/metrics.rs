@@ -104,10 +104,10 @@ impl Metrics {
         );
         let sources = registry.sub_registry_with_prefix("cincinnati_gb");
         register!(sources,
-            "graph_upstream_raw_releases", "Releases of the source" => metrics.raw_releases,
+            "graph_upstream_raw_releases", "Releases in the source" => metrics.raw_releases,
             "graph_final_releases", "Releases in the served graph" => metrics.final_releases,
             "graph_last_successful_refresh_timestamp",
-            "Time of the last refresh after which all sources match the served graph"
+            "Time of the last refresh after which the served graph matched all sources"
                 => metrics.last_refresh,
             "graph_upstream_scrapes", "Scrapes of a source" => metrics.scrapes,
             "graph_upstream_errors", "Failed scrapes of a source" => metrics.scrape_errors,
@@ -117,7 +117,7 @@ impl Metrics {
         let own = registry.sub_registry_with_prefix("fairway_update_service");
         register!(own,
             "quarantined", "Quarantined files and releases" => metrics.quarantined,
-            "held", "Whether newer data is held back" => metrics.held,
+            "held", "Whether new data is rejected and the previous graph is served" => metrics.held,
             "vanished_block_files", "Removed files of blocked edges" => metrics.vanished,
             "vanished_releases", "Releases removed from the source" => metrics.vanished_releases,
             "connections", "Open connections" => metrics.connections,

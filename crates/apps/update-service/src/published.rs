@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use fairway_graph::build::build;
-use fairway_graph::data::{self, BLOCKED_EDGES, Finding, Refusal, Severity};
+use fairway_graph::data::{self, BLOCKED_EDGES, DataFinding, GraphDataError, Severity};
 use fairway_graph::files::FilesError;
-use fairway_graph::{Files, GraphData, Problem, ReleaseImage, releases};
+use fairway_graph::{Files, GraphData, GraphProblem, ReleaseImage, releases};
 use serde::Serialize;
 
 use crate::body::{ResponseBody, compress};
@@ -52,11 +52,11 @@ pub enum QuarantineKind {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RejectedData {
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] GraphDataError),
     #[error(transparent)]
     Files(#[from] FilesError),
     #[error("new graph-data may fail to block updates: {}", list(.0))]
-    Open(Vec<Finding>),
+    Open(Vec<DataFinding>),
     #[error("no channel contains a release")]
     Nothing,
 }
@@ -91,11 +91,11 @@ pub(crate) fn assemble(
 }
 
 impl Quarantined {
-    fn file(finding: &Finding) -> Self {
+    fn file(finding: &DataFinding) -> Self {
         Self { kind: QuarantineKind::File, why: finding.to_string() }
     }
 
-    fn release(problem: &Problem) -> Self {
+    fn release(problem: &GraphProblem) -> Self {
         Self { kind: QuarantineKind::Release, why: problem.to_string() }
     }
 }
@@ -105,7 +105,7 @@ struct UsableData {
     files: Files,
     data: GraphData,
     /// Problems of the new files.
-    findings: Vec<Finding>,
+    findings: Vec<DataFinding>,
 }
 
 /// Reads graph-data. A broken file is replaced by its previous content. A broken new file whose
@@ -114,7 +114,7 @@ struct UsableData {
 /// blocks nothing, because one file must not keep all clusters from all updates.
 fn usable_data(files: &Files, before: Option<&Files>) -> Result<UsableData, RejectedData> {
     let data = GraphData::read(files)?;
-    let findings: Vec<Finding> = data
+    let findings: Vec<DataFinding> = data
         .findings
         .iter()
         .filter(|found| found.problem.severity() > Severity::Warning)
@@ -130,11 +130,11 @@ fn usable_data(files: &Files, before: Option<&Files>) -> Result<UsableData, Reje
     };
     let files = with_previous(files, before, &lost)?;
     let data = GraphData::read(&files)?;
-    let open: Vec<Finding> =
+    let open: Vec<DataFinding> =
         data.findings.iter().filter(|found| opens_updates(found)).cloned().collect();
     // Such a file in the data that is served now blocks nothing already.
     let new = open.into_iter().filter(|found| before.get(&found.place.file).is_none());
-    let new: Vec<Finding> = new.collect();
+    let new: Vec<DataFinding> = new.collect();
     if new.is_empty() {
         Ok(UsableData { files, data, findings })
     } else {
@@ -143,8 +143,8 @@ fn usable_data(files: &Files, before: Option<&Files>) -> Result<UsableData, Reje
 }
 
 /// Whether the content of a file is lost.
-fn loses_content(finding: &Finding) -> bool {
-    use data::Problem::{
+fn loses_content(finding: &DataFinding) -> bool {
+    use data::DataProblem::{
         BadChannelName, BadTarget, NoTarget, Salvaged, UnnamedChannel, Unreadable,
         UnreadableChannel,
     };
@@ -161,7 +161,7 @@ fn loses_content(finding: &Finding) -> bool {
     )
 }
 
-fn opens_updates(finding: &Finding) -> bool {
+fn opens_updates(finding: &DataFinding) -> bool {
     finding.problem.severity() == Severity::Open
 }
 
@@ -192,6 +192,6 @@ fn archive(files: &Files) -> Vec<u8> {
     compress(&archive.into_inner().expect("writing to memory"))
 }
 
-fn list(findings: &[Finding]) -> String {
+fn list(findings: &[DataFinding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -79,7 +79,7 @@ fn record<T>(
                 tracing::error!(
                     source = status.name,
                     error,
-                    "cannot read source, using its previous data"
+                    "cannot read source; using its previous data"
                 );
             }
             status.error = Some(error);
@@ -170,7 +170,7 @@ impl Publisher {
 
     fn serve(&mut self, published: PublishedGraph) {
         for file in &published.vanished {
-            tracing::warn!(file, "file of a blocked edge removed, its updates may be available");
+            tracing::warn!(file, "blocked-edge file removed; its updates may become available");
         }
         for quarantined in &published.quarantine {
             let reason = &quarantined.why;
@@ -190,7 +190,7 @@ impl Publisher {
 
     fn reject(&mut self, error: &(dyn std::error::Error + 'static)) {
         let why = fairway_text::chain(error);
-        tracing::error!(error = why, "new data rejected, serving the previous graph");
+        tracing::error!(error = why, "new data rejected; serving the previous graph");
         self.status.held = Some(why);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use fairway_graph::wire::View;
+use fairway_graph::cincinnati::GraphSerializer;
 use fairway_graph::{Graph, Node};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -68,7 +68,7 @@ impl Responses {
         let latest = latest_releases(graph);
         let mut channels = HashMap::new();
         for architecture in graph.architectures() {
-            let view = View::architecture(graph, architecture);
+            let view = GraphSerializer::architecture(graph, architecture);
             let mut responses = HashMap::new();
             for channel in view.channels() {
                 let before = previous.and_then(|previous| previous.channel(architecture, channel));
@@ -83,7 +83,7 @@ impl Responses {
             channels.insert(architecture.to_owned(), responses);
         }
         let nothing = Graph::default();
-        let empty = ResponseBody::new(View::whole(&nothing).json());
+        let empty = ResponseBody::new(GraphSerializer::whole(&nothing).json());
         Self { channels, versions: versions(graph), empty: Arc::new(empty) }
     }
 
@@ -185,5 +185,5 @@ fn version_key(version: &str, architecture: Option<&str>) -> String {
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("texts and sets of texts can be written")
+    serde_json::to_vec(value).expect("strings and sets of strings always serialize")
 }

@@ -21,7 +21,7 @@ pub enum ExitStatus {
     Unknown,
     /// The expected state was not reached in time.
     TimedOut,
-    /// There are new risks since the latest acceptance.
+    /// New risks have appeared since the risks were accepted.
     NewRisks,
 }
 
@@ -53,13 +53,15 @@ impl ExitStatus {
     /// The meaning of the exit code.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Success => "yes: done, or no issues",
+            Self::Success => "success: the command completed, or found no issues",
             Self::Error => "error: the command failed",
             Self::Usage => "usage: invalid arguments",
-            Self::Refused => "no: a risk, a check or a finding blocks it",
+            Self::Refused => {
+                "no: the update is blocked, or the command found errors, differences or no path"
+            }
             Self::Unknown => "unknown: no result, incomplete or not supported",
-            Self::TimedOut => "timed out: the expected state did not occur in time",
-            Self::NewRisks => "new risks: risks have appeared since the last acceptance",
+            Self::TimedOut => "timed out: the expected state was not reached in time",
+            Self::NewRisks => "new risks: risks have appeared since the risks were accepted",
         }
     }
 }

@@ -1,7 +1,27 @@
-//! The command line: [`args`] parses the arguments, [`settings`] combines them with the environment, and
-//! `commands` has a module for each command.
+//! The command line: arguments, settings, commands, output and exit codes.
 //!
-//! Commands print only through the [`printer`], and end with a code of [`exit`].
+//! [`run`] parses the arguments, combines them with the environment, and runs the module of the
+//! command. Commands print only through the printer: results to standard output, everything else to
+//! standard error. An error has a hint and an exit code ([`exit`]). With the output format JSON or
+//! YAML, a failed command prints a document, too. Text of clusters and registries is escaped, so
+//! that it cannot control a terminal.
+//!
+//! Read-only commands read their objects from a source: a live cluster, or recorded files.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `args` | arguments and their help |
+//! | `settings` | settings from the arguments and the environment |
+//! | `commands` | a module for each command |
+//! | `completion` | dynamic completion for shells, with data of the cluster |
+//! | `cluster` | connection to a cluster, requests, errors with hints |
+//! | `source` | objects of a live or recorded cluster |
+//! | `input`, `mounted` | files of arguments, and paths of mounts in a pod |
+//! | `printer`, `output` | output of commands, documents and files |
+//! | `text`, `table`, `foreign_text` | line width, characters, commands, tables, untrusted text |
+//! | `terminal` | confirmation on the terminal |
+//! | `errors`, `failure`, [`exit`] | errors with hints, the document of a failure, exit codes |
+//! | `schema`, `reference` | JSON Schemas of documents, and the reference page |
 
 mod args;
 mod cluster;

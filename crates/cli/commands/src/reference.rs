@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use crate::args::Args;
 use crate::exit::ExitStatus;
@@ -41,7 +41,7 @@ fn write_command(page: &mut String, command: &Command, path: &str) {
     let described: Vec<&Arg> = command
         .get_arguments()
         .filter(|arg| !arg.is_hide_set() && (is_root || !arg.is_global_set()))
-        .filter(|arg| !matches!(arg.get_id().as_str(), "help" | "version"))
+        .filter(|arg| !is_built_in(arg))
         .collect();
     if !described.is_empty() {
         page.push_str("\n| option | meaning |\n| --- | --- |\n");
@@ -55,6 +55,13 @@ fn write_command(page: &mut String, command: &Command, path: &str) {
     for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
         write_command(page, subcommand, &format!("{path} {}", subcommand.get_name()));
     }
+}
+
+/// Whether clap adds the argument to a command: `--help` and `--version` of the binary. Some
+/// commands have an argument `version` of their own.
+fn is_built_in(arg: &Arg) -> bool {
+    use ArgAction::{Help, HelpLong, HelpShort, Version};
+    matches!(arg.get_action(), Help | HelpLong | HelpShort | Version)
 }
 
 fn spelling(arg: &Arg) -> String {

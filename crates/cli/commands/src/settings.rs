@@ -21,8 +21,8 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     ("KUBECONFIG", "Kubeconfig files, separated by colons. `--kubeconfig` overrides it."),
     (
         "HTTPS_PROXY, NO_PROXY",
-        "Proxy for registries, and for the cluster unless the kubeconfig has one; hosts that are \
-         reached without the proxy.",
+        "Proxy for registries, and for the cluster unless the kubeconfig has one. `NO_PROXY` lists \
+         hosts that Fairway contacts directly.",
     ),
     (
         "NO_COLOR",
@@ -31,7 +31,7 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     (
         "COLUMNS",
         "Maximum width of text output. Default: the width of the terminal, unlimited for files and \
-         pipes. Documents are not wrapped.",
+         pipes. JSON and YAML are not wrapped.",
     ),
     (
         "LC_ALL, LC_CTYPE, LANG",

@@ -1,4 +1,8 @@
-//! Safe updates for Kubernetes platforms.
+//! The `fairway` binary: safe updates for Kubernetes platforms.
+//!
+//! `main` installs the TLS provider and calls [`fairway_cli::run`]. With the feature `sandbox`, the
+//! binary is also the first process of the sandbox's containers (`fairway_sandbox::init`). The
+//! feature `jemalloc` replaces the allocator.
 
 use std::process::ExitCode;
 

@@ -2,15 +2,32 @@
 //!
 //! This crate is pure: it uses no network, client or clock.
 //!
-//! * [`ClusterVersion`] and [`ClusterOperator`] preserve all fields, known or unknown, in a round
-//!   trip.
-//! * [`condition`] has the rules of conditions, [`reason`] their types and reasons.
+//! * [`ClusterVersion`] and [`ClusterOperator`] are the two kinds. Every structure keeps the fields
+//!   that it does not know ([`UnknownFields`]), and every enumeration its unknown values, so
+//!   objects of a newer API survive a round trip. Reading is lenient; the schema in the CRDs is
+//!   strict.
+//! * [`Conditions`] sets conditions. It keeps the transition time of an unchanged status, takes
+//!   `now` as an argument, and rounds times to the precision of the API.
+//! * [`reason`] declares every condition type and reason once, with its meaning and remediation.
+//!   The reference page is generated from it.
 //! * [`Version`] compares by SemVer precedence, [`VersionChange`] is the kind of change between two
-//!   versions, [`UpdateDistance`] decides how far an update may go.
-//! * [`crds`] generates the CRDs from the types.
-//! * [`image`] compares image references.
-//! * [`limits`] contains the limits of the API.
-//! * [`read`] parses files with limits, [`validate`] validates a parsed object.
+//!   versions, and [`UpdateDistance`] decides how far an update may go.
+//! * [`crds::all`] generates the CRDs from the types. `deploy/crds` has the result, which the test
+//!   command compares.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`cluster_version`] | spec and status of ClusterVersion, conditional updates and their risks |
+//! | [`cluster_operator`] | ClusterOperator: status of a component |
+//! | [`condition`] | conditions and their transition rules |
+//! | [`reason`] | condition types and reasons, and their reference page |
+//! | [`version`] | versions, changes between them, and the distance of an update |
+//! | [`image`] | comparison of image references by content |
+//! | [`limits`] | limits of the API, in the schema and for writers of a status |
+//! | [`read`] | parser for YAML and JSON files, with limits and with positions in errors |
+//! | [`validate`] | validation of a parsed ClusterVersion |
+//! | [`crds`], `schema` | generation of the CRDs, and shared fragments of their schema |
+//! | `open_enum` | enumerations with unknown values |
 
 pub mod cluster_operator;
 pub mod cluster_version;
@@ -29,14 +46,6 @@ pub use cluster_operator::{ClusterOperator, ClusterOperatorSpec, ClusterOperator
 pub use cluster_version::{ClusterVersion, ClusterVersionSpec, ClusterVersionStatus};
 pub use condition::{Condition, ConditionStatus, Conditions, OperatorCondition};
 pub use version::{UpdateDistance, Version, VersionChange};
-
-#[doc(hidden)]
-pub use self::{UpdateDistance as Leap, VersionChange as Move};
-
-#[doc(hidden)]
-pub mod leap {
-    pub use crate::version::{MAX_SKIPPED_MINORS as MOST_MINORS, UpdateDistance as Leap};
-}
 
 /// API group and version of both kinds.
 pub const API_VERSION: &str = "config.openshift.io/v1";

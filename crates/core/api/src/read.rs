@@ -10,9 +10,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{MessageFormatter as _, Options, UserMessageFormatter};
 
-#[doc(hidden)]
-pub use self::InputLocation as Place;
-
 /// Bytes of a document. The largest documents of a cluster are lists of a few hundred objects of up
 /// to 1.5 MiB; real ones stay below 4 MiB.
 const MAX_BYTES: usize = 32 << 20;

@@ -13,9 +13,6 @@ use crate::cluster_version::{
 };
 use crate::{ClusterVersion, Version, limits};
 
-#[doc(hidden)]
-pub use self::{FieldProblem as Problem, FieldProblemKind as ProblemKind};
-
 /// A problem of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldProblem {
@@ -92,10 +89,14 @@ impl fmt::Display for FieldProblemKind {
             Self::Needs(other) => write!(f, "requires {other}"),
             Self::Twice(name) => write!(f, "{name:?} occurs twice"),
             Self::NotAName(text) => {
-                write!(f, "{text:?} is not a name of lower-case letters, digits and dashes")
+                write!(f, "{text:?} is not a name of lowercase letters, digits and dashes")
             }
             Self::NotARiskName(len) => {
-                write!(f, "the name of a risk has 1 to {} bytes, found {len}", limits::RISK_NAME)
+                write!(
+                    f,
+                    "the name of a risk must have 1 to {} bytes, found {len}",
+                    limits::RISK_NAME
+                )
             }
             Self::TooMany { len, limit } => write!(f, "{len} entries exceed the limit of {limit}"),
             Self::CapabilityNeeds(capability, needed) => {

@@ -11,9 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
-#[doc(hidden)]
-pub use self::VersionChange as Move;
-
 /// The minor version with two names, 4.23 and 5.0.
 pub const RENAMED: [(u64, u64); 2] = [(4, 23), (5, 0)];
 

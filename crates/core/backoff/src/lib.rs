@@ -1,4 +1,8 @@
-//! Exponential backoff and jitter as pure values. Callers sleep, and draw the random number.
+//! Exponential backoff and jitter as pure values.
+//!
+//! [`Backoff`] computes the delay after a number of failures, and [`jittered`] spreads a duration
+//! by a random number. The caller counts failures, draws the random number (`fairway-clock`) and
+//! sleeps.
 
 use std::time::Duration;
 

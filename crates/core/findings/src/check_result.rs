@@ -36,7 +36,7 @@ const MAX_TAIL_BYTES: usize = 1 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckResult {
-    /// Version of the format: [`crate::FORMAT`].
+    /// Version of the results format.
     #[serde(deserialize_with = "lenient::text")]
     pub format: String,
     /// `completed`, or `failed` if the check has no result.

@@ -16,7 +16,7 @@ const RENEWAL_PERIOD: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Document {
-    /// Version of the format: [`crate::FORMAT`].
+    /// Version of the results format.
     #[serde(deserialize_with = "lenient::text")]
     pub format: String,
     /// ID of the run.
@@ -96,7 +96,8 @@ pub struct CheckReport {
     /// Whether a watched resource has changed since, so that the check runs again.
     #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::flag")]
     pub stale: bool,
-    /// Read permissions beyond those of all checks, as reported by the operator that granted them.
+    /// Read permissions of this check in addition to those that all checks have, as reported by the
+    /// operator that granted them.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::texts")]
     pub granted: Vec<String>,
 }
@@ -168,11 +169,6 @@ impl CheckStatus {
     /// Whether the check has a result.
     pub fn has_result(self) -> bool {
         matches!(self, Self::Passed | Self::Found | Self::Skipped)
-    }
-
-    #[doc(hidden)]
-    pub fn is_answer(self) -> bool {
-        self.has_result()
     }
 }
 
@@ -276,21 +272,11 @@ impl Document {
         self.checks.iter().filter(|check| check.is_overdue(self.updated))
     }
 
-    #[doc(hidden)]
-    pub fn overtaken(&self) -> impl Iterator<Item = &CheckReport> {
-        self.overdue_checks()
-    }
-
     /// Time of the oldest result, `None` if unknown. Skipped checks have no result that ages.
     pub fn oldest_result(&self) -> Option<Timestamp> {
         let answers = self.checks.iter().filter(|check| check.status.has_result());
         let answers = answers.filter(|check| check.status != CheckStatus::Skipped);
         answers.map(|check| check.ended).min().unwrap_or(self.completed)
-    }
-
-    #[doc(hidden)]
-    pub fn oldest_answer(&self) -> Option<Timestamp> {
-        self.oldest_result()
     }
 
     /// Whether the content differs, apart from the time of the write.

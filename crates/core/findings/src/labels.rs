@@ -70,9 +70,6 @@ pub fn value(text: &str) -> String {
     value.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_owned()
 }
 
-#[doc(hidden)]
-pub use self::RunOwner as By;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,14 +1,28 @@
 //! Protocol between the operator and the target release of a preflight.
 //!
 //! The operator starts the target release, which examines the cluster and writes its results to a
-//! [`Document`]. The target release requests the Jobs of component checks ([`jobs`]), because it
-//! has no write access, and interprets their results ([`check_result`]). [`vet`] verifies that a
-//! requested Job is read-only and builds the objects that are created for it; [`kinds`] lists their
-//! kinds. [`record`] defines how the operator stores results, [`environment`] the environment
-//! variables of checks.
+//! [`Document`]. The target release has no write access, so it requests the Jobs of component
+//! checks ([`jobs`]). The operator verifies that each one is read-only, and creates objects that
+//! [`vet`] builds from an allowlist of fields. The target release interprets the results of the
+//! Jobs ([`check_result`]).
 //!
-//! Neither side trusts the other: everything read here has limits, and errors are reported. This
-//! crate is pure. It has no access to a cluster, to files or to the clock.
+//! Neither side trusts the other, and neither trusts a check. All readers have limits. A value of
+//! the wrong type is converted, an unknown status counts as failed, and a placeholder replaces
+//! findings beyond a limit. So a mistake never makes an update look safer than it is. This crate is
+//! pure: it has no access to a cluster, to files or to the clock.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`document`] | results of a preflight: checks, findings, progress |
+//! | `reading`, `json`, `lenient` | parser for untrusted documents |
+//! | [`limits`], `text` | limits of documents, and truncation of texts |
+//! | [`check_result`] | result of a check, from its JSON or from its log and exit code |
+//! | [`jobs`] | Job requests of the target release, and the answers of the operator |
+//! | [`vet`] | verification of Job requests, and the objects that are created for them |
+//! | [`kinds`] | kinds of these objects |
+//! | [`labels`] | labels and annotations of preflight objects |
+//! | [`environment`] | environment variables of checks |
+//! | [`record`] | stored results: a ConfigMap for each target release |
 
 pub mod check_result;
 pub mod document;
@@ -29,8 +43,6 @@ pub use document::{Finding, Progress, Reason, Severity};
 pub use json::JsonError;
 pub use reading::{ExpectedDocument, MAX_BYTES, ReadDocument, ReadError};
 
-#[doc(hidden)]
-pub use self::reading::ExpectedDocument as Expected;
 pub use text::camel_case;
 
 /// Version of the format of documents and results. Other versions are rejected.

@@ -37,7 +37,7 @@ pub struct ReadDocument {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The document exceeds [`MAX_BYTES`].
-    #[error("the results have {0} bytes; the limit is {MAX_BYTES}")]
+    #[error("the results have {0} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge(usize),
     /// The format is not supported.
     #[error("the results have the unsupported format {0:?}; this release supports {FORMAT:?}")]

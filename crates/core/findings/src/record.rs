@@ -78,6 +78,3 @@ pub struct RunRecord {
     /// Number of findings.
     pub risks: usize,
 }
-
-#[doc(hidden)]
-pub use self::TargetRecord as Record;

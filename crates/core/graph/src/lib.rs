@@ -1,14 +1,28 @@
 //! The update graph: releases, the updates between them, and the conditions of these updates.
 //!
 //! This crate is pure: it converts named bytes to graphs, reports and drawings, and uses no files,
-//! network or clock. `fairway-graph-files` reads directories.
+//! network or clock. `fairway-graph-files` reads directories into [`Files`].
 //!
-//! * [`data`] reads graph-data. It fails closed.
-//! * [`releases`] reads the metadata that release images declare.
-//! * [`build`] combines both into the [`Graph`] that the update service serves.
-//! * [`lint`] finds mistakes in graph-data.
-//! * [`cincinnati`] reads and writes the JSON of the Cincinnati protocol.
-//! * [`analysis`] answers questions about a graph, [`render`] draws it.
+//! 1. [`GraphData::read`] reads graph-data. It fails closed: a missing or unreadable part makes a
+//!    block wider, and is reported with its location.
+//! 2. [`releases`] reads the updates that release images declare ([`ReleaseImage`]).
+//! 3. [`build()`](build::build) combines both into the [`Graph`] that clusters get. Blocked edges
+//!    are applied last, so no added edge bypasses a block.
+//! 4. [`cincinnati`] serializes the graph, and reads graphs of other services.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`files`] | named files, with limits on number and size |
+//! | [`data`] | graph-data: channels, blocked edges, raw metadata |
+//! | [`releases`] | updates that releases declare |
+//! | [`build`] | construction of the graph: channels, added edges, cycles, blocked edges |
+//! | [`graph`] | nodes by version, edges with all their risks, subgraphs |
+//! | [`risk`] | risks of updates |
+//! | [`problem`] | problems of releases and graphs, and their effect |
+//! | [`cincinnati`] | JSON of the Cincinnati protocol: reader and writer |
+//! | [`analysis`] | upgrade paths, differences, explanations |
+//! | [`render`] | drawings: SVG, Graphviz and text |
+//! | [`lint`] | linter for graph-data |
 
 pub mod analysis;
 pub mod build;
@@ -28,8 +42,3 @@ pub use graph::{Edge, Graph, Node, NodeId, Scope};
 pub use problem::GraphProblem;
 pub use releases::ReleaseImage;
 pub use risk::Risk;
-
-#[doc(hidden)]
-pub use self::{
-    GraphProblem as Problem, analysis as question, cincinnati as wire, render as picture,
-};

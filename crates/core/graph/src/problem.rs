@@ -97,7 +97,11 @@ impl fmt::Display for GraphProblem {
                 write!(f, "{release} not refreshed: {why}")
             }
             Self::DuplicateVersion { version, images } => {
-                write!(f, "{version} omitted: several images have it: {}", images.join(" and "))
+                write!(
+                    f,
+                    "{version} omitted: several images have this version: {}",
+                    images.join(" and ")
+                )
             }
             Self::UnreadableVersion { text } => {
                 write!(f, "node omitted: {text:?} is not a version")
@@ -132,7 +136,7 @@ impl fmt::Display for GraphProblem {
             }
             Self::BadExpression { version, why } => write!(
                 f,
-                "{version}: all updates to it removed: cannot parse {}: {why}",
+                "removed all updates to {version}: cannot parse {}: {why}",
                 crate::graph::key::PREVIOUS_REMOVE_REGEX
             ),
         }

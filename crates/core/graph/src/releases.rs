@@ -21,7 +21,7 @@ const MULTI: &str = "multi";
 
 /// A release image and its metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", expecting = "an object that describes a release image")]
 pub struct ReleaseImage {
     /// Image with digest.
     pub image: String,

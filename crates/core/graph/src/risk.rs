@@ -130,7 +130,7 @@ impl Default for RiskSets {
 impl RiskSets {
     /// Interns a risk.
     pub(crate) fn risk(&mut self, risk: &Arc<Risk>) -> RiskId {
-        let text = serde_json::to_string(&**risk).expect("texts and values can be written");
+        let text = serde_json::to_string(&**risk).expect("strings and values serialize to JSON");
         if let Some(known) = self.by_text.get(&text) {
             return *known;
         }

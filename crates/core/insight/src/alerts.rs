@@ -31,7 +31,7 @@ impl Alerts {
     pub fn known(&self) -> AlertAvailability {
         let why = match self {
             Self::Known(_) => None,
-            Self::NotRecorded => Some("the recorded cluster has no alerts".to_owned()),
+            Self::NotRecorded => Some("the recorded cluster contains no alert data".to_owned()),
             Self::NoMonitoring => Some("the cluster has no metrics service".to_owned()),
             Self::Unreadable(why) => Some(why.clone()),
         };

@@ -5,7 +5,7 @@ use fairway_api::cluster_version::{
 };
 use fairway_api::reason::{applies, recommended};
 use fairway_api::{Condition, ConditionStatus, Conditions as _};
-use fairway_risk::Source;
+use fairway_risk::RiskSource;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,7 +19,8 @@ pub enum Exposure {
     NotExposed,
     /// The operator could not evaluate the risk.
     Unknown,
-    /// The operator does not report it: older operators only report it for the whole update.
+    /// The operator does not report whether the risk applies. Older operators report this only for
+    /// the whole update.
     NotReported,
     /// The risk of a later update of a plan has not been evaluated yet.
     NotEvaluated,
@@ -119,10 +120,10 @@ pub fn applies_condition<'a>(
 }
 
 /// Publisher of a risk by the reason of `Applies`: alerts and preflights have reasons of their own.
-pub(crate) fn publisher(applies: Option<&Condition>) -> Option<Source> {
+pub(crate) fn publisher(applies: Option<&Condition>) -> Option<RiskSource> {
     match applies?.reason.as_str() {
-        reason if reason == applies::ALERT_FIRING.code => Some(Source::Alert),
-        reason if is_of_preflight(reason) => Some(Source::Preflight),
+        reason if reason == applies::ALERT_FIRING.code => Some(RiskSource::Alert),
+        reason if is_of_preflight(reason) => Some(RiskSource::Preflight),
         _ => None,
     }
 }

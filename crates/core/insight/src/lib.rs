@@ -1,7 +1,8 @@
 //! Reports about updates of a cluster: status, recommendations, upgrade paths and explanations.
 //!
-//! This crate is pure. [`ClusterObjects`] are the objects of a cluster at one time, live or recorded;
-//! all reports are computed from them.
+//! This crate is pure. [`ClusterObjects`] are the objects of a cluster at one time, live or
+//! recorded; all reports are computed from them. Unavailable data is never an empty list: see
+//! [`Alerts`].
 //!
 //! * [`Status`]: progress of an update, problems, and resources that it waits for.
 //! * [`Recommendation`]: available updates and the issues before an update.
@@ -12,6 +13,19 @@
 //!
 //! The facts match those of `oc adm upgrade status` and `oc adm upgrade recommend` for the same
 //! cluster. Each report is one type: the text output renders the fields of the JSON document.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `cluster`, [`objects`] | the objects of a cluster, and the fields that reports use |
+//! | [`alerts`] | alerts, and whether they are available |
+//! | [`status`] | progress of the control plane, nodes and pools; problems; remaining time |
+//! | [`recommend`] | available updates, checks of alerts, issues to accept |
+//! | [`plan`] | upgrade paths to a goal, with risks and prerequisites of each hop |
+//! | [`explain`] | explanations of risks and updates |
+//! | [`fleet`] | reports about several clusters, and their common risks |
+//! | [`request`] | state of update and preflight requests |
+//! | [`exposure`] | exposure of a cluster to risks, from its ClusterVersion |
+//! | `text` | durations, and arguments of commands |
 
 pub mod alerts;
 mod cluster;
@@ -36,9 +50,6 @@ pub use recommend::Recommendation;
 pub use request::{PreflightPhase, RequestState, RequestStatus};
 pub use status::Status;
 pub use text::{DurationText, ShellWord};
-
-#[doc(hidden)]
-pub use self::ShellWord as Word;
 
 /// Whether a cluster can update, the common result of plans, recommendations and explanations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

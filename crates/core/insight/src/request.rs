@@ -35,7 +35,7 @@ pub enum RequestState {
     Pending,
     /// The operator refuses the release and keeps the previous one.
     Refused,
-    /// The operator has accepted the release and not started its rollout.
+    /// The operator has accepted the release but not started its rollout.
     Accepted,
     /// The rollout is in progress.
     Started,
@@ -216,7 +216,7 @@ pub enum PreflightPhase {
     NotRequested,
     /// The operator has not observed the request.
     Pending,
-    /// The operator retrieves, verifies and starts the release.
+    /// The operator retrieves and verifies the release, and starts its preflight.
     Starting,
     /// The first run of the checks is in progress.
     Checking,

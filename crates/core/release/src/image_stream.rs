@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fairway_api::read::{self, Place, ReadError};
+use fairway_api::read::{self, InputLocation, ReadError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -119,7 +119,7 @@ impl ImageStream {
 
 pub(crate) fn malformed(file: &str, field: &str, problem: &str) -> ReadError {
     ReadError::Malformed {
-        place: Place { source: file.to_owned(), position: None },
+        place: InputLocation { source: file.to_owned(), position: None },
         field: field.to_owned(),
         problem: problem.to_owned(),
     }

@@ -1,15 +1,33 @@
-//! Release payloads. This crate is pure: no registry, network or clock.
+//! Release payloads: metadata, images, manifests and their rollout order.
 //!
-//! * [`ReleaseMetadata`] is the metadata of a release image: its version and its updates.
-//! * [`ImageReferences`] are the images of a release.
-//! * [`payload`] loads a [`Release`] from its files.
-//! * [`inclusion`] selects the manifests for a cluster, [`version_hash`] hashes them.
-//! * [`with_zero_values`] adds required fields that a manifest omits.
-//! * [`task_graph`] orders the manifests.
-//! * [`Verification`] is the signature policy of a release for its successors.
-//! * [`ReleaseBuilder`] builds a release from the manifests of operators.
-//! * [`changes`] compares two releases.
-//! * [`architecture`] maps names of architectures.
+//! This crate is pure: no registry, network or clock. The files of a release image are the input.
+//!
+//! 1. [`Release::load`] parses the files. It returns the release, or all problems with file and
+//!    line; a broken document does not hide problems of the next.
+//! 2. [`ManifestFilter`](inclusion::ManifestFilter) selects the manifests for a cluster. An
+//!    [`Exclusion`](inclusion::Exclusion) is the first rule that excludes a manifest. Manifests of
+//!    preflight checks are selected separately, and no update applies them.
+//! 3. [`TaskGraph`] orders the selected manifests, and
+//!    [`GraphExecution`](task_graph::GraphExecution) determines which of them can start now.
+//!
+//! [`ReleaseBuilder`] is the other direction: it builds the files of an image from the manifests of
+//! operators.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`metadata`] | version and updates of a release |
+//! | [`image_references`], `image_stream` | images of a release, and the document that lists them |
+//! | [`payload`] | loader of a release, with templates and problems |
+//! | [`manifest`] | one object, as compressed JSON |
+//! | [`inclusion`] | selection of manifests: profiles, features, capabilities, overrides |
+//! | `version_hash` | hash of the applied manifests, the same as in existing clusters |
+//! | `zero_values` | required fields that manifests omit |
+//! | [`task_graph`] | rollout order, its execution and drawings |
+//! | `verification` | signature policy of a release for its successors |
+//! | [`changes`] | differences between two releases |
+//! | [`builder`] | builder of a release: placeholders, pinned images, component versions |
+//! | [`architecture`] | names of architectures |
+//! | `go_fields` | structures as Go's `encoding/json` reads them |
 
 pub mod architecture;
 pub mod builder;
@@ -26,11 +44,7 @@ mod verification;
 mod version_hash;
 mod zero_values;
 
-#[doc(hidden)]
-pub use builder as draft;
 pub use builder::{BuiltRelease, ReleaseBuilder};
-#[doc(hidden)]
-pub use builder::{BuiltRelease as DraftedRelease, ReleaseBuilder as Draft};
 pub use fairway_schema::ZeroValue;
 pub use image_references::ImageReferences;
 pub use manifest::{Manifest, ObjectId};

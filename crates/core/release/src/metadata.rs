@@ -53,9 +53,6 @@ pub enum MetadataKind {
     CincinnatiMetadataV0,
 }
 
-#[doc(hidden)]
-pub use self::MetadataKind as Kind;
-
 /// Release metadata that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant explains its fields")]

@@ -78,11 +78,6 @@ impl Verification {
         Self::read(&manifest.json()).map(Some).map_err(failed)
     }
 
-    #[doc(hidden)]
-    pub fn of(manifests: &[Manifest]) -> Result<Option<Self>, VerificationError> {
-        Self::from_manifests(manifests)
-    }
-
     fn read(json: &str) -> Result<Self, Problem> {
         let ConfigMap { data, binary_data } = serde_json::from_str(json)
             .map_err(|error| Problem::Malformed { why: error.to_string() })?;

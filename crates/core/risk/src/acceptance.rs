@@ -33,7 +33,7 @@ pub struct AcceptanceTerms {
     /// Why the risk is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// End of the acceptance: a time, or a date that is included.
+    /// Expiry of the acceptance: a time, or a date, which is inclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<AcceptanceEnd>,
     /// Versions for which the risk is accepted.
@@ -140,11 +140,6 @@ impl AcceptanceState {
             Self::TermsUnreadable(_) => "invalidTerms",
         }
     }
-
-    #[doc(hidden)]
-    pub fn word(&self) -> &'static str {
-        self.as_str()
-    }
 }
 
 impl fmt::Display for AcceptanceState {
@@ -238,22 +233,6 @@ impl Acceptance {
             return AcceptanceState::OutOfScope(versions.clone());
         }
         AcceptanceState::Accepted { changed: self.changed_since_acceptance(name, hash) }
-    }
-
-    #[doc(hidden)]
-    pub fn of(cluster_version: &ClusterVersion) -> Self {
-        Self::from_cluster_version(cluster_version)
-    }
-
-    #[doc(hidden)]
-    pub fn standing(
-        &self,
-        name: &str,
-        version: &str,
-        hash: &str,
-        now: Timestamp,
-    ) -> AcceptanceState {
-        self.state(name, version, hash, now)
     }
 
     /// Whether the risk is accepted with another definition than the current one.

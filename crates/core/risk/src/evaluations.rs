@@ -14,9 +14,6 @@ use crate::query_result::{QueryFailure, QueryResult};
 use crate::schedule::MAX_QUERIES;
 use crate::{status_limits, text};
 
-#[doc(hidden)]
-pub use self::EvaluationOutcome as Conclusion;
-
 /// Name of the ConfigMap in the operator's namespace.
 pub const CONFIG_MAP: &str = "risk-evaluations";
 
@@ -184,11 +181,6 @@ impl Evaluations {
         Self { omitted: all.len() - queries.len(), queries }
     }
 
-    #[doc(hidden)]
-    pub fn of(all: &BTreeMap<String, Evaluation>) -> Self {
-        Self::new(all)
-    }
-
     /// The result of a query.
     pub fn get(&self, query: &str) -> Option<&Evaluation> {
         self.queries.iter().find(|evaluation| evaluation.query == query)
@@ -221,7 +213,7 @@ impl Evaluations {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }

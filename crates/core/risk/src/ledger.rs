@@ -161,7 +161,7 @@ fn omitted_updates_risk(withheld: &[OmittedUpdate]) -> Option<ReportedRisk> {
     let claim = RiskAssessment::new(
         ConditionStatus::Unknown,
         applies::EVALUATION_FAILED,
-        "The risks of this update are not evaluated.",
+        "The operator does not evaluate the risks of this update.",
     );
     let risk = Risk::always("RisksNotLookedAt", message, DOCS_URL).with_assessment(claim);
     let targets = AffectedUpdates::Images(images);

@@ -4,8 +4,8 @@
 //! This crate is pure. It uses no network and no clock; its results depend on its arguments, not on
 //! their order. The data flow:
 //!
-//! 1. [`sources`] create [`ReportedRisk`]s from the state of the cluster; the update service's edges
-//!    are [`CandidateUpdate`]s.
+//! 1. [`sources`] create [`ReportedRisk`]s from the state of the cluster; the update service's
+//!    edges are [`CandidateUpdate`]s.
 //! 2. [`Ledger::new`] adds both to the ledger.
 //! 3. [`Ledger::evaluate`] returns the recommended updates, and the queries that it needs.
 //! 4. [`Scheduler`](schedule::Scheduler) decides when to send them. The next evaluation uses their
@@ -14,6 +14,22 @@
 //!
 //! Invariant: no risk, however malformed, makes an update recommended that is not recommended
 //! without the risk.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`sources`] | risks that the state of the cluster causes, by part of the cluster |
+//! | `risk`, `version_range` | risks, and the updates that they affect |
+//! | `validation`, `definition` | validation of risks, and replacements for invalid ones |
+//! | `ledger` | all risks by name; different definitions of a name are all kept |
+//! | `rules`, `query_result` | evaluation of rules, and interpretation of query results |
+//! | `query_policy` | policy for queries to the cluster's Prometheus |
+//! | [`schedule`] | schedule of queries, without a clock |
+//! | [`evaluations`] | stored results of queries, for explanations |
+//! | `acceptance` | accepted risks and their terms |
+//! | `verdict`, `upgradeable` | verdicts on updates, risk gate, condition `Upgradeable` |
+//! | `evaluate`, `status_limits` | evaluation of the ledger, within the size limits of a status |
+//! | [`alerts`] | alerts of a cluster |
+//! | `text` | helpers for texts in conditions |
 
 mod acceptance;
 pub mod alerts;
@@ -49,20 +65,3 @@ pub use risk::{AffectedUpdates, CandidateUpdate, ReportedRisk, Risk, RiskAssessm
 pub use status_limits::{OmissionReason, OmittedUpdate};
 pub use verdict::{RiskExposure, RuleSupport, UnacceptedRisks, UpdateVerdict, may_update};
 pub use version_range::{VersionRange, VersionRangeError};
-
-#[doc(hidden)]
-pub use self::{
-    AcceptanceEnd as Until, AcceptanceState as Standing, AcceptanceTerms as Terms,
-    AffectedUpdates as Targets, CandidateUpdate as Candidate, DOCS_URL as DOCS,
-    EvaluationInput as Round, LedgerEvaluation as Evaluated, OmissionReason as Because,
-    OmittedUpdate as Withheld, PreviousEvaluation as Previous, QueryFailure as Failure,
-    QueryOutcome as Outcome, QueryOutcomes as Outcomes, QueryRefusal as Refused,
-    QueryResult as Answer, QueryResultType as ResultType, ReportedRisk as Concern,
-    RiskAssessment as Claim, RiskExposure as Exposure, RiskSource as Source,
-    UpdateVerdict as Verdict, VersionRange as Range, VersionRangeError as RangeError,
-};
-
-#[doc(hidden)]
-pub mod gate {
-    pub use crate::verdict::{UnacceptedRisks as Refusal, may_update};
-}

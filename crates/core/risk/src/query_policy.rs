@@ -22,10 +22,10 @@ pub enum QueryRefusal {
     #[error("metric {0} is not on the list of allowed metrics")]
     Metric(String),
     /// A selector has no metric name, so the metrics that it reads are unknown.
-    #[error("a selector has no metric name, and a list of allowed metrics is set")]
+    #[error("a selector has no metric name, which the list of allowed metrics requires")]
     AnyMetric,
     /// The query cannot be parsed, so the metrics that it reads are unknown.
-    #[error("cannot parse it, and a list of allowed metrics is set ({0})")]
+    #[error("cannot parse it to check the list of allowed metrics: {0}")]
     NotUnderstood(String),
 }
 

@@ -82,8 +82,9 @@ pub type QueryOutcomes = BTreeMap<String, QueryOutcome>;
 /// Reason why a query does not determine whether the cluster matches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryFailure {
-    /// The query is not evaluated yet. The time of its evaluation is set if it is not soon.
-    #[error("the query is not evaluated yet{}", turn(*.0))]
+    /// The operator has not evaluated the query yet. The time of its evaluation is set if it is not
+    /// soon.
+    #[error("the operator has not evaluated the query yet{}", turn(*.0))]
     Pending(Option<Timestamp>),
     /// The result is empty: the metric may be missing.
     #[error("the query returned no series")]
@@ -116,11 +117,6 @@ impl QueryFailure {
     /// A failed request with its error.
     pub fn request_failed(error: &dyn fmt::Display) -> Self {
         Self::RequestFailed(text::truncate(&error.to_string(), MAX_ERROR_BYTES))
-    }
-
-    #[doc(hidden)]
-    pub fn asking(error: &dyn fmt::Display) -> Self {
-        Self::request_failed(error)
     }
 }
 
@@ -155,7 +151,7 @@ impl fmt::Display for Sample {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn to_text<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }

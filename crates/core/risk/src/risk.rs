@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use fairway_api::cluster_version::{MatchingRule, MatchingRuleType, Release};
-use fairway_api::{ConditionStatus, Move, Version};
+use fairway_api::{ConditionStatus, Version, VersionChange};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,11 +50,6 @@ impl Risk {
         self.claim = Some(claim);
         self
     }
-
-    #[doc(hidden)]
-    pub fn claiming(self, assessment: RiskAssessment) -> Self {
-        self.with_assessment(assessment)
-    }
 }
 
 /// The rule that matches every cluster.
@@ -98,11 +93,6 @@ impl RiskAssessment {
     pub fn as_advisory(self) -> Self {
         Self { advisory: true, ..self }
     }
-
-    #[doc(hidden)]
-    pub fn as_advice(self) -> Self {
-        self.as_advisory()
-    }
 }
 
 /// A risk that a source in the cluster reports.
@@ -136,7 +126,7 @@ pub enum RiskSource {
     Preflight,
     /// The condition `Upgradeable` of the named ClusterOperator.
     Upgradeable(String),
-    /// The ClusterOperators together.
+    /// The list of ClusterOperators, if the operator cannot read it.
     ClusterOperators,
     /// The risk report of the named ClusterOperator.
     RiskReport(String),
@@ -198,8 +188,8 @@ impl AffectedUpdates {
             Self::All => true,
             Self::MinorOrMajor => match (current, &target) {
                 (Some(current), Some(target)) => {
-                    let step = Move::between(current, target);
-                    !step.within_minor() && step != Move::Downgrade
+                    let step = VersionChange::between(current, target);
+                    !step.within_minor() && step != VersionChange::Downgrade
                 }
                 _ => true,
             },

@@ -12,9 +12,6 @@ use jiff::Timestamp;
 
 use crate::query_result::{QueryFailure, QueryOutcome, QueryOutcomes};
 
-#[doc(hidden)]
-pub use self::{MonotonicTime as Moment, NextAction as Due, SchedulerSettings as Settings};
-
 /// Distinct queries in the schedule. OpenShift's graph has 64.
 pub(crate) const MAX_QUERIES: usize = 500;
 

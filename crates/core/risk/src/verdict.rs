@@ -82,16 +82,6 @@ impl RiskExposure {
         self.may_apply() && self.advisory
     }
 
-    #[doc(hidden)]
-    pub fn is_advice(&self) -> bool {
-        self.is_advisory()
-    }
-
-    #[doc(hidden)]
-    pub fn concerns_this_cluster(&self) -> bool {
-        self.may_apply()
-    }
-
     /// Whether the risk applies or may apply.
     pub fn may_apply(&self) -> bool {
         self.status != ConditionStatus::False
@@ -278,7 +268,7 @@ impl RiskExposure {
     fn name_with_change(&self) -> String {
         match self.standing {
             AcceptanceState::Accepted { changed: true } => {
-                format!("{} (content changed since)", self.name)
+                format!("{} (content changed since it was accepted)", self.name)
             }
             _ => self.name.clone(),
         }

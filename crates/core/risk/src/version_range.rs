@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 const MAX_BYTES: usize = 512;
 
 /// Range of versions: alternatives separated by `||`, each with comparisons separated by commas or
-/// blanks. All comparisons of an alternative have to match.
+/// spaces. All comparisons of an alternative must match.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Range")]
 #[serde(try_from = "String", into = "String")]

@@ -18,11 +18,6 @@ impl Schema {
         shape::default(object, self);
     }
 
-    #[doc(hidden)]
-    pub fn fill_in(&self, object: &mut Value) {
-        self.set_defaults(object);
-    }
-
     /// All errors of an object, which must be pruned and defaulted before.
     ///
     /// `old` is the stored object of an update: duplicates in lists are not errors if it already

@@ -6,9 +6,6 @@ use serde_json::Value;
 
 use crate::number::in_go_syntax;
 
-#[doc(hidden)]
-pub use self::FieldPath as Path;
-
 /// Path of a field, such as `spec.containers[0].ports`.
 #[derive(Clone, Debug, Default)]
 pub struct FieldPath(String);

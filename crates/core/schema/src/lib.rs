@@ -1,12 +1,21 @@
 //! Structural schemas of custom resources: pruning, defaulting and validation, with the error
 //! messages of the API server. This crate is pure.
 //!
-//! CEL rules are not evaluated.
+//! [`Schema::new`] compiles a schema from a CRD once. [`Schema::prune`] and
+//! [`Schema::set_defaults`] change an object as the API server does before it stores one, and
+//! [`Schema::violations`] returns [`FieldError`]s. CEL rules are not evaluated.
 //!
-//! * [`Schema`] is compiled once from a CRD and applied to objects.
-//! * [`field_error`] has the error messages.
-//! * [`pattern`] compiles regular expressions like the API server, [`lists`] has keys of list
-//!   items.
+//! | module | content |
+//! | --- | --- |
+//! | `schema` | compiled schemas |
+//! | `accept` | pruning, defaulting and validation of an object |
+//! | `shape` | pruning and defaulting |
+//! | `validate` | validation of values |
+//! | [`lists`] | unique items of sets and maps, types of embedded resources |
+//! | `format`, `number` | string formats and numbers, as in Go |
+//! | [`pattern`] | regular expressions, as the API server compiles them |
+//! | `required` | zero values of required fields |
+//! | [`field_error`] | field errors with the messages of the API server |
 
 mod accept;
 pub mod field_error;

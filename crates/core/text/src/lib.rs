@@ -1,4 +1,8 @@
 //! Formatting of texts from API servers, registries and users: excerpts, lines, error chains.
+//!
+//! * [`excerpt`], [`fit`] and [`one_line`] limit the length of a text.
+//! * [`place`] and [`without_secrets`] print a URL without credentials.
+//! * [`chain`] prints an error with its causes, [`root_cause`] the innermost one.
 
 use std::borrow::Cow;
 use std::error::Error;

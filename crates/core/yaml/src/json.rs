@@ -133,7 +133,7 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 pub fn to_json(value: &Value) -> String {
     let mut out = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut out, GoFormatter);
-    value.serialize(&mut serializer).expect("a value can be written to memory");
+    value.serialize(&mut serializer).expect("a value serializes to JSON");
     String::from_utf8(out).expect("JSON is text")
 }
 

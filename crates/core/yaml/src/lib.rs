@@ -2,14 +2,29 @@
 //!
 //! Go clients read manifests with `sigs.k8s.io/yaml`: YAML 1.1 as go-yaml v2 implements it, not
 //! strict. This crate decodes the same inputs to the same JSON, and reports [`Oddity`]s: text that
-//! decodes to something other than it seems to say.
+//! other YAML readers refuse or decode differently.
 //!
 //! * [`decode`] reads one document, as `yaml.YAMLToJSON` does.
 //! * [`object`] reads a file with one object, as `yaml.Unmarshal` does.
 //! * [`documents`] reads a file, as `yaml.NewYAMLOrJSONDecoder` does.
 //!
-//! The crate is pure. Hostile input costs an error: the size of the input bounds time and memory,
-//! and [`limits`] bound nesting and aliases.
+//! Bytes become text, the scanner splits the text into tokens, and the composer builds a value from
+//! them. The crate is pure. Hostile input costs an error: the size of the input bounds time and
+//! memory, and [`limits`] bound nesting and aliases. `fairway-oracles` compares the results with
+//! Go.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `file` | files with one object or several documents, YAML or JSON |
+//! | `text` | byte order marks, encodings, characters that YAML allows |
+//! | `scan`, `token` | the scanner: text to tokens |
+//! | `compose` | the composer: tokens to a value |
+//! | `mapping`, `anchor` | duplicate and merge keys, anchors and aliases |
+//! | `resolve` | types of scalars, as in go-yaml v2 |
+//! | `json` | JSON as Go reads and writes it |
+//! | `oddity` | warnings about misleading text |
+//! | `paths` | positions of keys |
+//! | `error`, [`limits`] | errors with their position, and limits |
 
 mod anchor;
 mod compose;

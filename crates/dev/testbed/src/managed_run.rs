@@ -1,4 +1,4 @@
-//! [`ManagedRun`].
+//! A running service in its run directory and its namespaces: `ManagedRun`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! [`TestCluster`].
+//! Clusters for tests: [`TestCluster`].
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,10 +10,10 @@ use anyhow::{Context, Result, bail, ensure};
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_example::Platform;
 use fairway_registry::Image;
-use fairway_registry::base::Packing;
+use fairway_registry::base::LayerCompression;
 use fairway_registry::layout;
 use fairway_registry::push::push;
-use fairway_sandbox::sandbox::{Options, Sandbox};
+use fairway_sandbox::sandbox::{Sandbox, SandboxOptions};
 use fairway_testbed::cache::{Cache, take_turn};
 use fairway_testbed::kube::build::VERSION;
 use fairway_testbed::kube::{self as real, Cluster};
@@ -124,7 +124,7 @@ impl TestCluster {
     /// A sandbox in this process; its client needs no network.
     async fn sandbox_of(nodes: &[&str]) -> Result<Self> {
         let directory = tempfile::tempdir()?;
-        let mut options = Options::new(directory.path());
+        let mut options = SandboxOptions::new(directory.path());
         // Without the binary there is no node. Most tests need no pods; the others fail and name it.
         if let Ok(program) = environment::fairway_program() {
             let images = directory.path().join(LAYOUTS);
@@ -279,7 +279,7 @@ impl TestCluster {
         let kubernetes = if self.is_sandbox() { fairway_sandbox::KUBERNETES } else { VERSION };
         // Not compressed: that takes longer than the copy to a registry on this host, which has the
         // layer already for every test but the first.
-        let packing = Packing::Plain;
+        let packing = LayerCompression::Plain;
         let platform = Platform::make(&program, &repository, packing, own, Some(kubernetes))?;
         if let Hold::Sandbox { sandbox, .. } = &self.hold {
             platform.write_images(&sandbox.directory().join(LAYOUTS).join("platform"))?;
@@ -339,34 +339,6 @@ impl TestCluster {
         self.install_crds().await?;
         remove_all::<ClusterVersion>(&Api::all(self.client())).await?;
         remove_all::<ClusterOperator>(&Api::all(self.client())).await
-    }
-}
-
-/// Former names, for tests that have not moved yet.
-#[doc(hidden)]
-impl TestCluster {
-    pub async fn in_turn() -> Result<Self> {
-        Self::exclusive().await
-    }
-
-    pub async fn own() -> Result<Self> {
-        Self::start().await
-    }
-
-    pub async fn control_plane() -> Result<Self> {
-        Self::start_kubernetes().await
-    }
-
-    pub async fn nodes(names: &[&str]) -> Result<Self> {
-        Self::start_sandbox(names).await
-    }
-
-    pub fn failing_on_demand(&self) -> Option<&Sandbox> {
-        self.fault_injection()
-    }
-
-    pub async fn forgotten_version(&self) -> Result<String> {
-        self.compacted_version().await
     }
 }
 

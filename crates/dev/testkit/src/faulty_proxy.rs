@@ -1,4 +1,4 @@
-//! [`FaultyProxy`].
+//! A TCP proxy that closes connections early: [`FaultyProxy`].
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,9 +92,4 @@ async fn forward(stream: TcpStream, server: String, limit: usize) -> std::io::Re
 }
 
 /// Former names, for tests that have not moved yet.
-impl FaultyProxy {
-    #[doc(hidden)]
-    pub async fn cutting_after(server: &str, bytes: usize) -> Result<Self> {
-        Self::failing_after(server, bytes).await
-    }
-}
+impl FaultyProxy {}

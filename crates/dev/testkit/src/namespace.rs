@@ -84,14 +84,6 @@ impl TestNamespace {
     }
 }
 
-#[doc(hidden)]
-impl TestNamespace {
-    /// Former name of [`wait_until_pods_are_admitted`](Self::wait_until_pods_are_admitted).
-    pub async fn until_pods_are_admitted(&self) -> Result<()> {
-        self.wait_until_pods_are_admitted().await
-    }
-}
-
 /// The reasons in the status of a pod that does not run. The namespace is deleted with the test, so
 /// the error has to contain them.
 fn describe(pod: &Pod) -> String {

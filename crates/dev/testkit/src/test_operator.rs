@@ -1,4 +1,4 @@
-//! [`TestOperator`].
+//! An operator as a process of this host: [`TestOperator`].
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};

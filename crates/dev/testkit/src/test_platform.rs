@@ -1,4 +1,4 @@
-//! [`TestPlatform`].
+//! A cluster with an installed platform: [`TestPlatform`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ClusterOperator, Conditions as _};
 use fairway_example::images::SIGNATURES;
-use fairway_example::{Platform, for_the_sandbox, with_checks_on_the_host};
+use fairway_example::{Platform, adapt_for_sandbox, use_host_network_for_checks};
 use fairway_sandbox::port::unused_port;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -57,9 +57,9 @@ impl TestPlatform {
         let cluster = cluster.over_tls().await?;
         removal::remove(cluster.client()).await?;
         let own = if cluster.is_sandbox() {
-            for_the_sandbox(own, unused_port()?)?
+            adapt_for_sandbox(own, unused_port()?)?
         } else {
-            with_checks_on_the_host(own)?
+            use_host_network_for_checks(own)?
         };
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;

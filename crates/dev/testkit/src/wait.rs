@@ -13,9 +13,6 @@ use tokio::time::{Instant, sleep};
 /// not wait this long.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 
-#[doc(hidden)]
-pub use self::DEFAULT_TIMEOUT as PATIENCE;
-
 /// Short against the duration of a test, long enough not to load the host.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -48,4 +45,9 @@ where
         }
         sleep(POLL_INTERVAL).await;
     }
+}
+
+/// Waits before a failed watch starts again.
+pub(crate) async fn retry_delay() {
+    sleep(POLL_INTERVAL).await;
 }

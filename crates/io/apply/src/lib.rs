@@ -1,8 +1,18 @@
-//! Server-side apply of single objects, with a fallback for API servers that cannot merge an object.
+//! Server-side apply of single objects, with a merge for API servers that cannot apply an object.
 //!
-//! [`ObjectWriter`] reads and writes one object. [`drift`] compares live and desired state using
-//! `managedFields`. [`three_way`] merges where the API server cannot. [`ownership`] moves fields that
-//! earlier operators wrote by update to the field manager [`FIELD_MANAGER`].
+//! [`ObjectWriter`] reads and writes one object while its process is the leader. [`drift`] compares
+//! the desired with the live object, so that callers write only objects that differ. An object that
+//! the API server cannot merge is merged by [`three_way`] and written by PUT. [`ownership`] moves
+//! fields that earlier operators wrote by update to the field manager [`FIELD_MANAGER`].
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `object` | writer of one object |
+//! | [`drift`] | drift detection by `managedFields` |
+//! | [`canonical`] | comparison of values in different notation |
+//! | [`ownership`] | field ownership and its migration |
+//! | [`three_way`] | client-side three-way merge |
+//! | `error` | errors, and the timeout of requests |
 
 pub mod canonical;
 pub mod drift;

@@ -128,7 +128,7 @@ fn with_note(wanted: &Value, note: &Note) -> Value {
 }
 
 fn text(note: &Note) -> String {
-    serde_json::to_string(note).expect("texts and values can be written")
+    serde_json::to_string(note).expect("strings and values serialize to JSON")
 }
 
 fn digest(wanted: &Value) -> String {

@@ -31,7 +31,7 @@ pub struct ConnectionSettings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant explains it")]
 pub enum ConnectionError {
-    #[error("invalid {field} in Proxy cluster: not an http or https URL")]
+    #[error("invalid {field} in Proxy `cluster`: not an http or https URL")]
     Proxy { field: &'static str },
     #[error(
         "invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate \
@@ -39,9 +39,6 @@ pub enum ConnectionError {
     )]
     Authorities,
 }
-
-#[doc(hidden)]
-pub use self::{ConnectionError as RouteError, ConnectionSettings as Route};
 
 impl ConnectionSettings {
     /// The parsed proxies.
@@ -88,8 +85,8 @@ mod tests {
                 .to_string()
         });
         insta::assert_snapshot!(messages.join("\n"), @"
-        invalid httpProxy in Proxy cluster: not an http or https URL
-        invalid httpsProxy in Proxy cluster: not an http or https URL
+        invalid httpProxy in Proxy `cluster`: not an http or https URL
+        invalid httpsProxy in Proxy `cluster`: not an http or https URL
         ");
     }
 

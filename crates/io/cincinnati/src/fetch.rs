@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fairway_api::cluster_version::ClusterVersionSpec;
 use fairway_api::reason::{Reason, retrieved_updates};
-use fairway_graph::wire::{MAX_BYTES, WireError};
-use fairway_graph::{Graph, wire};
+use fairway_graph::cincinnati::{GraphReadError, MAX_BYTES};
+use fairway_graph::{Graph, cincinnati};
 use fairway_http::{Proxies, trusting_this_machine};
 use fairway_text::place;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
@@ -93,17 +93,14 @@ impl FetchError {
     }
 
     /// A response that is not a valid graph.
-    pub fn unreadable(error: WireError) -> Self {
+    pub fn unreadable(error: GraphReadError) -> Self {
         let why = match error {
-            WireError::Malformed { input, why } => format!("{input} is not an update graph: {why}"),
-            too_large @ WireError::TooLarge { .. } => too_large.to_string(),
+            GraphReadError::Malformed { input, why } => {
+                format!("{input} is not an update graph: {why}")
+            }
+            too_large @ GraphReadError::TooLarge { .. } => too_large.to_string(),
         };
         Self::Invalid { why: excerpt(&why).into_owned() }
-    }
-
-    #[doc(hidden)]
-    pub fn may_pass(&self) -> bool {
-        self.is_transient()
     }
 
     /// Whether a retry may succeed.
@@ -111,9 +108,6 @@ impl FetchError {
         !matches!(self, Self::Request { .. })
     }
 }
-
-#[doc(hidden)]
-pub use self::{FetchError as Failure, FetchTimeouts as Patience, client_with as through};
 
 /// Creates a client for these connection settings.
 pub fn client(
@@ -163,7 +157,7 @@ fn redirect_policy(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let came_by_tls = attempt.previous().iter().any(|url| url.scheme() == "https");
     if came_by_tls && attempt.url().scheme() != "https" {
         let to = place(attempt.url());
-        return attempt.error(format!("redirect to {to} without TLS refused"));
+        return attempt.error(format!("redirected to {to}, which does not use TLS"));
     }
     attempt.follow()
 }
@@ -261,6 +255,6 @@ pub async fn fetch_once(
         return Err(FetchOnceError::Answer(format!("{service} returned no graph")));
     };
     let name = format!("the response of {service}");
-    let (graph, _) = wire::read(&name, &bytes).map_err(FetchError::unreadable)?;
+    let (graph, _) = cincinnati::read(&name, &bytes).map_err(FetchError::unreadable)?;
     Ok(FetchedGraph { service, graph })
 }

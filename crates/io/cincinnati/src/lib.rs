@@ -1,7 +1,15 @@
 //! Client of update services (Cincinnati protocol).
 //!
-//! [`query`] builds a query, [`connection`] and [`fetch`] send it, and [`response`] decodes the
-//! updates of a cluster. [`fetch_once`] does all of it.
+//! [`fetch_once`] does all of it: it builds the query, sends it, and returns a [`FetchedGraph`].
+//! The operator, which fetches repeatedly, calls the steps itself. A response is not trusted: an
+//! invalid entry is omitted and reported, and a risk that cannot be assigned withholds its target.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`query`] | queries: the parameters of a cluster, and the update services |
+//! | [`connection`] | proxy settings and CA bundle |
+//! | [`fetch`] | HTTP requests, their timeouts and errors |
+//! | [`response`] | updates of a cluster in a response |
 
 pub mod connection;
 pub mod fetch;
@@ -11,15 +19,7 @@ pub mod response;
 use std::borrow::Cow;
 use std::error::Error;
 
-#[doc(hidden)]
-pub use {
-    connection as route, query as question, response as answer, response as problem,
-    response as release,
-};
-
 pub use fetch::{FetchOnceError, FetchedGraph, fetch_once};
-#[doc(hidden)]
-pub use fetch::{FetchOnceError as AskError, FetchedGraph as Told, fetch_once as ask_once};
 
 /// Bytes of quoted text of a service or a user: enough to recognise it.
 const MAX_QUOTED_BYTES: usize = 200;

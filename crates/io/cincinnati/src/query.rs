@@ -3,7 +3,7 @@
 use fairway_api::Version;
 use fairway_api::cluster_version::{Architecture, ClusterVersionSpec};
 use fairway_api::reason::{Reason, retrieved_updates};
-use fairway_api::validate::{ProblemKind, uuid_problem};
+use fairway_api::validate::{FieldProblemKind, uuid_problem};
 use fairway_text::place;
 use url::Url;
 
@@ -142,12 +142,6 @@ pub fn build_query(
     })
 }
 
-#[doc(hidden)]
-pub use self::{
-    GraphQuery as Question, QueryError as Refusal, RunningRelease as Current,
-    UpdateServices as Services, build_query as ask,
-};
-
 fn service(spec: &ClusterVersionSpec, services: &UpdateServices) -> Result<Url, QueryError> {
     let mut url = match &services.instead {
         Some(url) => url.clone(),
@@ -172,7 +166,7 @@ fn identity(id: &str) -> Result<(), QueryError> {
         return Err(QueryError::NoId);
     }
     match uuid_problem(&excerpt(id)) {
-        None | Some(ProblemKind::NotARandomUuid(_)) => Ok(()),
+        None | Some(FieldProblemKind::NotARandomUuid(_)) => Ok(()),
         Some(problem) => Err(QueryError::InvalidId { problem: problem.to_string() }),
     }
 }

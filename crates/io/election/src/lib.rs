@@ -1,7 +1,17 @@
 //! Leader election by Lease: one replica writes, the others wait.
 //!
-//! `candidate` is the state machine, `lease` sends its requests, and [`Leadership`] is the leader's
-//! permission to write, which ends before another replica can lead.
+//! [`lead`] waits for the Lease, runs the work of the leader, and renews the Lease meanwhile.
+//! [`Leadership`] is the leader's permission to write. It ends before another replica can lead, and
+//! [`Leadership::write`] drops a write at that moment. The state machine has no clock and no
+//! network; its tests delay and lose messages.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `candidate` | the state machine: next request, and result of a response |
+//! | `lease` | requests for the Lease |
+//! | `leadership` | permission to write |
+//! | `identity` | identity of a replica across restarts |
+//! | `timing` | durations and their consistency |
 
 mod candidate;
 mod identity;

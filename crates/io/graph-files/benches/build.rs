@@ -9,10 +9,10 @@ use anyhow::Result;
 use fairway_fixtures::measure::{Bench, Figure, Table};
 use fairway_fixtures::platform::Platform;
 use fairway_graph::build::build;
+use fairway_graph::cincinnati::GraphSerializer;
 use fairway_graph::lint::lint;
-use fairway_graph::wire::View;
 use fairway_graph::{Files, Graph, GraphData, releases};
-use fairway_testbed::job::{self, Job};
+use fairway_testbed::bench_job::{self, Job};
 use serde_json::Value;
 
 const RESPONSES: Job = Job { name: "answers", work: all_responses };
@@ -24,7 +24,7 @@ const EXISTING: Figure = Figure::Time(Duration::from_secs(16));
 const EXISTING_MEMORY: Figure = Figure::Bytes(303 << 20);
 
 fn main() -> Result<()> {
-    if job::do_own(&[RESPONSES, LINT])? {
+    if bench_job::do_own(&[RESPONSES, LINT])? {
         return Ok(());
     }
     let platform = Platform::find()?;
@@ -88,7 +88,7 @@ fn any_yaml(files: &Files) -> usize {
 fn responses(graph: &Graph) -> Vec<Vec<u8>> {
     let mut responses = Vec::new();
     for architecture in graph.architectures() {
-        let view = View::architecture(graph, architecture);
+        let view = GraphSerializer::architecture(graph, architecture);
         responses.extend(view.channels().map(|channel| view.channel_json(channel)));
     }
     responses

@@ -1,7 +1,9 @@
 //! Reads a graph-data directory into [`Files`].
 //!
-//! `fairway-graph` is pure: it takes names and bytes. The update service, the command line and benches
-//! read directories through this crate, so the limits and the rules about links exist once.
+//! `fairway-graph` is pure: it takes names and bytes. The update service, the command line and
+//! benches read directories through [`read`], so the limits and the rules about links exist once.
+//! Files other than graph-data are skipped; a link to a target outside of the directory is a
+//! [`DirectoryError`].
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,6 +1,9 @@
 //! Installs the operator of a release into a cluster that has none.
 //!
-//! Only the operator's own manifests are applied. The operator applies the rest of the release.
+//! [`Installation::carry_out`] applies the operator's own manifests and creates ClusterVersion. The
+//! operator applies the rest of the release. The installation is idempotent, and refuses a cluster
+//! with another release. [`manifests`] has the operator's manifests of `deploy/operator`, which
+//! become part of every release.
 
 pub mod manifests;
 
@@ -11,7 +14,7 @@ use fairway_api::image::same_content;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_apply::{FIELD_MANAGER, MANAGED, ObjectWriter, WriteError};
 use fairway_election::Leadership;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use fairway_release::{Manifest, ObjectId, Release};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -59,7 +62,7 @@ pub struct Installation<'a> {
     /// Release image, by digest.
     pub image: &'a str,
     /// Filter of its manifests.
-    pub filter: Filter,
+    pub filter: ManifestFilter,
     /// Spec of the new ClusterVersion. An empty cluster ID becomes the UID of the Namespace
     /// `kube-system`, which every cluster has.
     pub spec: ClusterVersionSpec,

@@ -15,13 +15,9 @@ use crate::{Digest, Image, ImageConfig, Layer, LayerBuilder, LayerError};
 
 /// Path of the `fairway` binary in the image.
 pub const BINARY_PATH: &str = "/usr/bin/fairway";
-#[doc(hidden)]
-pub use self::BINARY_PATH as PROGRAM;
 
 /// CA bundle that TLS clients trust, at the path that Debian uses.
 pub const CA_BUNDLE_PATH: &str = "/etc/ssl/certs/ca-certificates.crt";
-#[doc(hidden)]
-pub use self::CA_BUNDLE_PATH as AUTHORITIES;
 
 /// Bytes of all layers together, which are held in memory. The image of `fairway` has less than a
 /// tenth of that.
@@ -35,9 +31,6 @@ pub enum LayerCompression {
     /// None: faster, for images that stay on this host.
     Plain,
 }
-
-#[doc(hidden)]
-pub use self::LayerCompression as Packing;
 
 impl LayerCompression {
     /// Builds a layer from the collected files.
@@ -57,19 +50,11 @@ pub struct BaseImage {
     architecture: String,
 }
 
-#[doc(hidden)]
-pub use self::BaseImage as Base;
-
 impl BaseImage {
     /// Builds the base image of a binary of this host.
     pub fn from_binary(binary: &Path, compression: LayerCompression) -> Result<Self, LayerError> {
         let (layers, architecture) = (layers(binary, compression)?, architecture().to_owned());
         Ok(Self { layers, config: config(), architecture })
-    }
-
-    #[doc(hidden)]
-    pub fn of_program(binary: &Path, compression: LayerCompression) -> Result<Self, LayerError> {
-        Self::from_binary(binary, compression)
     }
 
     /// Adds an environment variable.

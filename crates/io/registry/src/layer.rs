@@ -72,11 +72,6 @@ impl LayerBuilder {
         self.file(path.as_ref().join(OPAQUE_WHITEOUT), 0o644, "")
     }
 
-    #[doc(hidden)]
-    pub fn emptied(self, path: impl AsRef<Path>) -> Result<Self, LayerError> {
-        self.opaque_directory(path)
-    }
-
     /// Adds a file and its missing parent directories.
     pub fn file(
         self,

@@ -1,16 +1,32 @@
 //! Container images without a container engine: build, store in OCI layouts, push, pull, verify.
 //!
-//! * [`Layer`] and [`Image`] are built from files and are reproducible.
-//! * [`base`] builds the base image of releases, [`program`] finds the shared libraries of a
-//!   binary.
-//! * [`layout`] stores images in a directory, [`push`] sends one to a registry.
-//! * [`pull`] reads tags, manifests and blobs from a registry and trusts none of them.
-//! * [`contents`] reads selected files of an image into memory.
-//! * [`mirrors`] maps repositories to their mirrors, [`payload`] reads a release from its sources.
-//! * [`probe`] checks that an image is available, without storing it.
-//! * [`releases`] lists the releases of a repository or a layout and caches what it has read.
-//! * [`signature`] verifies and creates signatures of images.
-//! * [`unpack`](mod@unpack) unpacks untrusted layers into a directory.
+//! * A [`Layer`] of files on a base gives an [`Image`]. It contains neither times nor an order of
+//!   files, so the same input gives the same digest.
+//! * [`payload::fetch`] reads a release by digest: from OCI layouts, then from mirrors, then from
+//!   the repository of the image. Its error has the reason of every source.
+//! * [`releases::scan()`] lists the releases of a repository. Content never changes under its
+//!   digest, so a scan with the [`ScanCache`](releases::ScanCache) of the last one reads only new
+//!   manifests.
+//! * [`Verifier`](signature::Verifier) verifies the signatures of a release.
+//!
+//! Registries, layouts and layers are not trusted: everything has a limit, and content counts only
+//! after its digest is verified.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `layer`, `image`, `digest` | layers, images and digests |
+//! | [`base`], [`program`] | base image of releases, and shared libraries of a binary |
+//! | [`layout`] | OCI layouts: writer and reader |
+//! | [`push`] | upload to a registry |
+//! | [`pull`] | tags, manifests and blobs of a registry |
+//! | `manifest`, `source` | manifests and indexes; a registry or a layout as the source of images |
+//! | [`contents`] | selected files of an image, in memory |
+//! | [`mirrors`] | mirrors of repositories |
+//! | [`payload`] | payload of a release image, from its sources |
+//! | [`probe`] | availability of an image in its sources |
+//! | [`releases`] | releases of a repository or a layout, with a cache |
+//! | [`signature`] | verification and creation of signatures |
+//! | [`unpack`](mod@unpack) | unpacked images in a directory |
 
 pub mod base;
 pub mod contents;

@@ -34,9 +34,6 @@ pub struct ImageSources {
     pub patience: Duration,
 }
 
-#[doc(hidden)]
-pub use self::ImageSources as Places;
-
 impl Default for ImageSources {
     /// The timeout of the Go operator for retrieving a release is four minutes.
     fn default() -> Self {
@@ -72,9 +69,6 @@ pub struct FailedSource {
     /// Cause.
     pub why: String,
 }
-
-#[doc(hidden)]
-pub use self::FailedSource as Tried;
 
 impl fmt::Display for FailedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,9 +119,6 @@ pub struct UnreadableDirectory {
     /// Cause.
     pub source: std::io::Error,
 }
-
-#[doc(hidden)]
-pub use self::{UnreadableDirectory as Unreadable, read_unpacked as unpacked};
 
 /// Reads the files of one directory of a release. A missing directory is empty.
 fn read_directory(root: &Path, directory: &str, files: &mut Files) -> std::io::Result<()> {

@@ -26,9 +26,6 @@ pub enum ProbeDepth {
     Pull,
 }
 
-#[doc(hidden)]
-pub use self::ProbeDepth as Depth;
-
 /// An image that is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {

@@ -23,7 +23,7 @@ pub enum PushError {
     #[error("{text:?} is not an image reference such as registry.example/fairway:5.1.0")]
     Reference { text: String, source: oci_client::ParseError },
     /// The connection would not use TLS.
-    #[error("{registry} is on another host, and the connection would not use TLS")]
+    #[error("refusing to push to {registry} without TLS: it is not a loopback address")]
     Plain { registry: String },
     /// The credentials are an identity token, which `oci-client` can exchange only for pull access.
     #[error(
@@ -43,9 +43,6 @@ pub struct PushProgress {
     /// Bytes of the complete image.
     pub of: u64,
 }
-
-#[doc(hidden)]
-pub use self::PushProgress as Progress;
 
 /// Pushes an image without credentials. A registry on the loopback interface is contacted without
 /// TLS, as by container engines.
@@ -204,7 +201,7 @@ mod tests {
             (
                 "http://r.example/a:1",
                 false,
-                "r.example is on another host, and the connection would not use TLS",
+                "refusing to push to r.example without TLS: it is not a loopback address",
             ),
             (
                 "r.example/A B",

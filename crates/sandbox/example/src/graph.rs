@@ -1,6 +1,6 @@
 //! The graph-data of the platform, and its releases for the update service.
 
-use fairway_registry::releases::Release as ReleaseImage;
+use fairway_registry::releases::ReleaseImage;
 
 use crate::images::BuiltRelease;
 use crate::{files, payload};

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fairway_registry::base::{Base, PROGRAM, Packing};
+use fairway_registry::base::{BINARY_PATH, BaseImage, LayerCompression};
 use fairway_registry::layout::{self, LayoutError};
 use fairway_registry::push::{PushError, push};
 use fairway_registry::signature::{SigningError, sign};
 use fairway_registry::{Image, LayerBuilder, LayerError};
-use fairway_release::draft::DraftError;
+use fairway_release::builder;
 use fairway_release::payload::{DIRECTORIES, Files};
 
 use crate::{RELEASES, Release, graph, payload};
@@ -26,8 +26,6 @@ pub const CHECK_PROGRAM: &str = "/bin/preflight";
 /// Environment variable with a subcommand that the binary pretends not to have. All images contain
 /// the same binary; images of old releases use this to behave like old ones.
 pub const MISSING_COMMAND_VARIABLE: &str = "FAIRWAY_FORGETS";
-#[doc(hidden)]
-pub use self::MISSING_COMMAND_VARIABLE as FORGOTTEN;
 
 /// The subcommand that old releases do not have.
 pub const PREFLIGHT: &str = "preflight";
@@ -71,9 +69,6 @@ pub struct BuiltRelease {
     operators: Image,
 }
 
-#[doc(hidden)]
-pub use self::BuiltRelease as MadeRelease;
-
 /// Error while building the platform.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
@@ -82,7 +77,7 @@ pub enum BuildError {
     Layer(#[from] LayerError),
     /// The manifests are not a valid release.
     #[error(transparent)]
-    Draft(#[from] DraftError),
+    Release(#[from] builder::BuildError),
     /// The image cannot be signed.
     #[error("cannot sign release {version}")]
     Sign {
@@ -116,11 +111,11 @@ impl Platform {
     pub fn make(
         program: &Path,
         repository: &str,
-        packing: Packing,
+        packing: LayerCompression,
         operator_manifests: &BTreeMap<String, String>,
         kubernetes: Option<&str>,
     ) -> Result<Self, BuildError> {
-        let base = Base::of_program(program, packing)?;
+        let base = BaseImage::from_binary(program, packing)?;
         let make = |release: &Release| {
             BuiltRelease::make(*release, &base, repository, operator_manifests, kubernetes)
         };
@@ -180,7 +175,7 @@ impl Platform {
 impl BuiltRelease {
     fn make(
         release: Release,
-        base: &Base,
+        base: &BaseImage,
         repository: &str,
         operator_manifests: &BTreeMap<String, String>,
         kubernetes: Option<&str>,
@@ -197,7 +192,7 @@ impl BuiltRelease {
         let reference = |name, image: &Image| format!("{repository}/{name}@{}", image.digest());
         let mut operators = LayerBuilder::new().file(VERSION_FILE, 0o644, release.version)?;
         if release.preflights {
-            operators = operators.link(CHECK_PROGRAM, format!("..{PROGRAM}"))?;
+            operators = operators.link(CHECK_PROGRAM, format!("..{BINARY_PATH}"))?;
         }
         let operators = image(operators)?;
         let operators_reference = reference(OPERATORS, &operators);
@@ -205,7 +200,7 @@ impl BuiltRelease {
         // The label in the last layer: discovery need not read the layers below.
         let mut content = LayerBuilder::new();
         for directory in DIRECTORIES {
-            content = content.emptied(directory)?;
+            content = content.opaque_directory(directory)?;
         }
         for (path, bytes) in &files {
             content = content.file(path, 0o644, bytes.as_slice())?;

@@ -1,11 +1,18 @@
 //! The example platform: a small platform with six operators and six releases, to try updates with.
 //!
-//! `examples/platform` contains its manifests and its graph-data, which are embedded in the binary.
+//! `examples/platform` contains its manifests, the changes of each release, and its graph-data.
+//! They are embedded in the binary. [`Platform::make`] builds and signs the images of all releases
+//! from the running binary. The operators run the same binary and report the status that their
+//! release and a ConfigMap define.
 //!
-//! * [`release`] defines the releases and renders their manifests.
-//! * [`payload`] builds the files of a release image, [`graph`] those of graph-data.
-//! * [`images`] builds the images from the running binary.
-//! * [`operator`] is the binary of the operators, [`check`] contains their preflight checks.
+//! | module | content |
+//! | --- | --- |
+//! | [`release`], `files` | releases and their manifests, from the embedded files |
+//! | [`payload`], [`graph`] | files of a release image and of graph-data |
+//! | [`images`] | images of the platform, built and signed |
+//! | [`operator`] | the platform's operators, with simulated behaviour |
+//! | [`check`] | their preflight checks |
+//! | `operator_manifests` | manifests of the cluster-version operator, for test clusters |
 
 pub mod check;
 mod files;
@@ -19,9 +26,5 @@ pub mod release;
 pub use images::Platform;
 pub use operator_manifests::{
     OperatorManifestsError, adapt_for_sandbox, use_host_network_for_checks,
-};
-#[doc(hidden)]
-pub use operator_manifests::{
-    adapt_for_sandbox as for_the_sandbox, use_host_network_for_checks as with_checks_on_the_host,
 };
 pub use release::{COMPONENTS, Component, RELEASES, Release};

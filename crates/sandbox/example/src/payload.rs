@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fairway_api::Version;
 use fairway_release::ReleaseMetadata;
-use fairway_release::draft::{Draft, DraftError};
-use fairway_release::metadata::Kind;
+use fairway_release::builder::{BuildError, ReleaseBuilder};
+use fairway_release::metadata::MetadataKind;
 use fairway_release::payload::Files;
 
 use crate::Release;
@@ -21,11 +21,11 @@ pub fn files(
     operators: &str,
     operator_manifests: &BTreeMap<String, String>,
     kubernetes: Option<&str>,
-) -> Result<Files, DraftError> {
+) -> Result<Files, BuildError> {
     let images = BTreeMap::from([(OPERATORS.to_owned(), operators.to_owned())]);
-    let mut draft = Draft::new(metadata(release), images, Some(release.created()));
+    let mut draft = ReleaseBuilder::new(metadata(release), images, Some(release.created()));
     if let Some(version) = kubernetes {
-        draft.brings("kubernetes", version);
+        draft.set_version("kubernetes", version);
     }
     for (path, text) in operator_manifests {
         draft.add(path, path, text.clone().into_bytes());
@@ -44,7 +44,7 @@ pub fn metadata(release: &Release) -> ReleaseMetadata {
     let version = |text: &str| Version::parse(text).expect("the table has versions");
     let url = format!("https://platform.example/releases/{}", release.version);
     ReleaseMetadata {
-        kind: Kind::CincinnatiMetadataV0,
+        kind: MetadataKind::CincinnatiMetadataV0,
         version: version(release.version),
         previous: release.previous.iter().map(|previous| version(previous)).collect(),
         next: Vec::new(),

@@ -35,7 +35,7 @@ pub const COMPONENTS: [Component; 6] = [
 pub struct Release {
     /// Version.
     pub version: &'static str,
-    /// Versions with an update to this release.
+    /// Versions from which clusters can update to this release.
     pub previous: &'static [&'static str],
     /// Whether its operator supports preflights and its components have checks.
     pub preflights: bool,
@@ -70,7 +70,9 @@ const PREFLIGHT: &str = "40-preflight.yaml";
 impl Release {
     /// Build time.
     pub fn created(&self) -> Timestamp {
-        Offset::UTC.to_timestamp(self.day.at(9, 0, 0, 0)).expect("a day of our time")
+        Offset::UTC
+            .to_timestamp(self.day.at(9, 0, 0, 0))
+            .expect("the date is in the range of timestamps")
     }
 
     /// The release with this version.

@@ -32,9 +32,6 @@ impl Severity {
     }
 }
 
-#[doc(hidden)]
-pub(crate) use self::{EventRecorder as Recorder, object_reference as about};
-
 /// Records events of a component. Repetitions increase the count of the first event.
 pub(crate) struct EventRecorder {
     client: Client,
@@ -72,25 +69,9 @@ impl EventRecorder {
         }
     }
 
-    #[doc(hidden)]
-    pub(crate) fn on(self, host: &str) -> Self {
-        self.on_host(host)
-    }
-
     /// Sets the host.
     pub(crate) fn on_host(self, host: &str) -> Self {
         Self { host: host.to_owned(), ..self }
-    }
-
-    #[doc(hidden)]
-    pub(crate) fn say(
-        &mut self,
-        object: &ObjectReference,
-        severity: Severity,
-        reason: &str,
-        message: &str,
-    ) {
-        self.publish(object, severity, reason, message);
     }
 
     /// Records an event. Errors are logged and otherwise ignored.

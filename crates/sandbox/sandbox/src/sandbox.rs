@@ -26,9 +26,6 @@ use crate::token::{TokenError, Tokens};
 /// Maximum duration of a shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-#[doc(hidden)]
-pub use self::SandboxOptions as Options;
-
 /// Options of a sandbox.
 #[derive(Clone, Debug)]
 pub struct SandboxOptions {

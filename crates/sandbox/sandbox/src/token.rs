@@ -81,9 +81,6 @@ pub struct ClusterClaims {
     pub serviceaccount: ObjectIdentity,
 }
 
-#[doc(hidden)]
-pub use self::ObjectIdentity as Named;
-
 /// Name and UID of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectIdentity {

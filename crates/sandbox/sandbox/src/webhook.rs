@@ -41,7 +41,7 @@ pub fn failure(webhook: &ValidatingWebhook, problem: &str) -> ApiResult<()> {
         tracing::warn!(
             webhook = name,
             error = problem,
-            "webhook failed, ignored by its failure policy"
+            "webhook failed; ignored because failurePolicy is Ignore"
         );
         return Ok(());
     }

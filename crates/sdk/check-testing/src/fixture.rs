@@ -7,7 +7,7 @@ use fairway_check::cluster::RequestPolicy;
 use fairway_check::{Check, Cluster, Context, Settings, Version};
 use fairway_sandbox::faults::Fault;
 use fairway_sandbox::rbac::User;
-use fairway_sandbox::sandbox::{Options, Sandbox};
+use fairway_sandbox::sandbox::{Sandbox, SandboxOptions};
 use kube::Client;
 use serde::Serialize;
 use serde_json::Value;
@@ -119,7 +119,7 @@ impl Fixture {
     /// Creates the cluster and runs the check.
     pub async fn run(&self, check: impl Check) -> Result<TestResult> {
         let directory = tempfile::tempdir()?;
-        let sandbox = Sandbox::start(Options::new(directory.path().join("cluster"))).await?;
+        let sandbox = Sandbox::start(SandboxOptions::new(directory.path().join("cluster"))).await?;
         let client = client(&sandbox);
         let mut all = self.objects.clone();
         for text in &self.texts {

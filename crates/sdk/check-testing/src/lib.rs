@@ -1,8 +1,8 @@
 //! Test kit for authors of checks: runs a check against a test cluster.
 //!
-//! The cluster is a Kubernetes API in the same process. A test defines its objects, the target
-//! release and faults of the API server, runs the check, and inspects the result. It takes a few
-//! milliseconds.
+//! A [`Fixture`] is a Kubernetes API in the same process. A test defines its objects, the target
+//! release and [`Fault`]s of the API server, runs the check, and inspects the [`TestResult`]. It
+//! takes a few milliseconds.
 //!
 //! ```
 //! # use fairway_check::{CannotTell, Check, Context, Finding};
@@ -31,5 +31,3 @@ mod test_result;
 pub use fairway_sandbox::faults::Fault;
 pub use fixture::Fixture;
 pub use test_result::TestResult;
-#[doc(hidden)]
-pub use test_result::TestResult as Said;

@@ -22,11 +22,6 @@ impl TestResult {
         &self.result
     }
 
-    #[doc(hidden)]
-    pub fn answer(&self) -> &CheckResult {
-        &self.result
-    }
-
     /// Findings of the check.
     pub fn findings(&self) -> &[Finding] {
         &self.result.risks

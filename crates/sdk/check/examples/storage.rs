@@ -37,7 +37,8 @@ fn missing<'a>(
 }
 
 fn finding(driver: &str, target: &str) -> Finding {
-    let message = format!("{target} does not bring the storage driver {driver}, which is in use.");
+    let message =
+        format!("{target} does not include the storage driver {driver}, which is in use.");
     Finding::critical("StorageDriverRemoved", message)
         .remediation("Move volumes to another class: `kubectl get storageclasses`")
         .url("https://platform.example/storage/drivers")

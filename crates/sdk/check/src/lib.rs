@@ -25,9 +25,21 @@
 //! }
 //! ```
 //!
-//! [`main`] parses settings, runs the check with a timeout, and writes its result. A check without
-//! a result reports the reason; it never passes by accident. `docs/components/writing-a-check.md` is the
-//! guide, and `fairway-check-testing` runs checks against test clusters.
+//! [`main`] parses settings, runs the check with a timeout, and writes its result. A [`Context`]
+//! has a read-only [`Cluster`], the [`Manifests`] of the target release, and both versions. A check
+//! without a result reports the reason ([`CannotTell`]); it never passes by accident.
+//! `docs/components/writing-a-check.md` is the guide, and `fairway-check-testing` runs checks
+//! against test clusters.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `check`, `context` | interface and inputs of checks |
+//! | [`cluster`] | read-only access to a cluster: pages, rate limit, retries |
+//! | [`manifests`] | manifests of the target release |
+//! | `skew` | distance between versions |
+//! | `cannot_tell` | reasons why a check has no result |
+//! | `program`, `result` | entry point, execution and result |
+//! | `settings`, `memory` | settings and the memory limit |
 
 mod cannot_tell;
 mod check;

@@ -16,12 +16,12 @@ const RESULT_RESERVE: Duration = Duration::from_secs(5);
 /// Output of `--help`.
 pub(crate) const USAGE: &str = "\
 Checks a cluster before an update and prints the findings as one line of JSON. A preflight sets the
-environment variables in parentheses; to run the check by hand, use the arguments:
+environment variables in parentheses; to run the check manually, use the arguments:
 
   --source-version=VERSION  Version of the cluster (PREFLIGHT_SOURCE_VERSION)
   --target-version=VERSION  Version of the target release (PREFLIGHT_TARGET_VERSION)
   --manifests=DIR           Manifests of the target release (PREFLIGHT_MANIFESTS)
-  --kubeconfig=FILE         Kubeconfig of the cluster (default: in-cluster, or as kubectl)
+  --kubeconfig=FILE         Kubeconfig of the cluster (default: in-cluster, otherwise like kubectl)
   --help                    Print this help
 ";
 

@@ -41,7 +41,7 @@ impl Skew {
         }
         let Self { source, target } = self;
         Err(CannotTell::VersionSkew(format!(
-            "{target} supports clusters that are at most {minors} minor versions behind, and this \
+            "{target} supports clusters that are at most {minors} minor versions behind, but this \
              cluster runs {source}"
         )))
     }
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn at_most_error_names_versions() {
         assert_eq!(skew("5.0.0", "5.2.0").at_most(2), Ok(()));
-        insta::assert_snapshot!(skew("5.0.0", "5.3.0").at_most(2).unwrap_err(), @"5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0");
+        insta::assert_snapshot!(skew("5.0.0", "5.3.0").at_most(2).unwrap_err(), @"5.3.0 supports clusters that are at most 2 minor versions behind, but this cluster runs 5.0.0");
         assert!(skew("3.11.0", "5.0.0").at_most(9).is_err());
     }
 }

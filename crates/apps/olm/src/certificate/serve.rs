@@ -82,7 +82,7 @@ impl CertificateServer {
                 true
             }
             Err(error) => {
-                tracing::error!(%error, "cannot use the webhook certificate of the Secret");
+                tracing::error!(%error, "cannot use the webhook certificate in the Secret");
                 false
             }
         }

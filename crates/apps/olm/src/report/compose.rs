@@ -4,7 +4,9 @@ use fairway_api::OperatorCondition;
 use fairway_api::cluster_operator::{ClusterOperatorStatus, ObjectReference, OperandVersion};
 use fairway_api::condition::Conditions as _;
 use fairway_api::reason::cluster_operator::{available, degraded, progressing, upgradeable};
-use fairway_compat::olm::{Guard, Hindrance, Published, Stream, Upgradeable, Verdict};
+use fairway_compat::olm::{
+    CheckFailure, CheckResult, MinorVersion, OlmCheck, OperatorVerdict, UpgradeableCondition,
+};
 use jiff::Timestamp;
 
 use crate::settings::Settings;
@@ -16,7 +18,7 @@ const MAX_RELATED: usize = 100;
 /// Inputs of the status.
 pub(super) struct ReportInputs<'a> {
     /// The operators and the running version, or why they are unknown.
-    pub(super) seen: Result<&'a (Guard, Stream), &'a Hindrance>,
+    pub(super) seen: Result<&'a (OlmCheck, MinorVersion), &'a CheckFailure>,
     /// Problem of the webhook certificate.
     pub(super) problem: Option<&'a str>,
     /// Unknown data about catalogs or operators.
@@ -32,9 +34,9 @@ pub(super) fn compose(
 ) -> ClusterOperatorStatus {
     let published = match inputs.seen {
         Ok((guard, _)) => guard.published(),
-        Err(hindrance) => Published::from(hindrance),
+        Err(hindrance) => CheckResult::from(hindrance),
     };
-    let Published { upgradeable: verdict, extension } = published;
+    let CheckResult { upgradeable: verdict, extension } = published;
     let mut status = before.cloned().unwrap_or_default();
     let available = OperatorCondition::new(available::TYPE, true).reason(available::AS_EXPECTED);
     status.conditions.set(available, now);
@@ -52,7 +54,7 @@ pub(super) fn compose(
     status
 }
 
-fn degradation(inputs: &ReportInputs<'_>, verdict: &Upgradeable) -> OperatorCondition {
+fn degradation(inputs: &ReportInputs<'_>, verdict: &UpgradeableCondition) -> OperatorCondition {
     let degraded = |reason, message: String| {
         OperatorCondition::new(degraded::TYPE, true).reason(reason).message(message)
     };
@@ -100,7 +102,8 @@ fn related(inputs: &ReportInputs<'_>, settings: &Settings) -> Vec<ObjectReferenc
         reference(admission, "validatingwebhookconfigurations", None, CONFIGURATION),
     ];
     let operators = inputs.seen.into_iter().flat_map(|(guard, running)| {
-        let is_notable = move |it: &&_| guard.verdict(it, running.next()) != Verdict::Upgradeable;
+        let is_notable =
+            move |it: &&_| guard.verdict(it, running.next()) != OperatorVerdict::Upgradeable;
         guard.operators().iter().filter(is_notable)
     });
     let operators = operators.take(MAX_RELATED).map(|it| {

@@ -121,9 +121,9 @@ impl EventRecorder {
 fn event(writer: Option<&str>) -> Event {
     let writer = writer.map_or_else(|| "Another client".to_owned(), |writer| format!("{writer:?}"));
     let note = format!(
-        "{writer} repeatedly changes the status that the OLM guard writes here. The guard corrects \
-         it with increasing delays. If OLM itself writes this ClusterOperator, give the guard \
-         another name with --cluster-operator"
+        "{writer} repeatedly changes the status that the OLM guard writes to this ClusterOperator. \
+         The guard corrects it with increasing delays. If OLM itself writes this ClusterOperator, \
+         give the guard's ClusterOperator another name with --cluster-operator"
     );
     Event {
         type_: EventType::Warning,
@@ -209,7 +209,7 @@ mod herald_tests {
 
     #[test]
     fn event_names_client_and_remediation() {
-        insta::assert_snapshot!(event(Some("olm")).note.unwrap(), @r#""olm" repeatedly changes the status that the OLM guard writes here. The guard corrects it with increasing delays. If OLM itself writes this ClusterOperator, give the guard another name with --cluster-operator"#);
+        insta::assert_snapshot!(event(Some("olm")).note.unwrap(), @r#""olm" repeatedly changes the status that the OLM guard writes to this ClusterOperator. The guard corrects it with increasing delays. If OLM itself writes this ClusterOperator, give the guard's ClusterOperator another name with --cluster-operator"#);
         assert!(event(None).note.unwrap().starts_with("Another client repeatedly changes"));
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use fairway_api::ClusterOperator;
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_operator::ClusterOperatorStatus;
-use fairway_compat::olm::{Guard, Stream, Verdict};
+use fairway_compat::olm::{MinorVersion, OlmCheck, OperatorVerdict};
 use fairway_election::Leadership;
 use jiff::Timestamp;
 use kube::api::{ObjectMeta, PostParams};
@@ -274,8 +274,10 @@ impl Reporter {
         self.events.record_contention(writer).await;
     }
 
-    fn count(&self, guard: &Guard, running: Stream) {
-        for verdict in [Verdict::Upgradeable, Verdict::MayNotRun, Verdict::WillNotRun] {
+    fn count(&self, guard: &OlmCheck, running: MinorVersion) {
+        for verdict in
+            [OperatorVerdict::Upgradeable, OperatorVerdict::MayNotRun, OperatorVerdict::WillNotRun]
+        {
             let of = |it: &&_| guard.verdict(it, running.next()) == verdict;
             let count = guard.operators().iter().filter(of).count();
             self.metrics.operators(verdict.as_str(), count);
@@ -312,7 +314,7 @@ impl Reporter {
                 Ok(WriteOutcome::Written)
             }
             Err(lost) => {
-                tracing::info!(%lost, "leadership lost, writes stopped");
+                tracing::info!(%lost, "leadership lost; writes stopped");
                 Ok(WriteOutcome::Conflict)
             }
         }

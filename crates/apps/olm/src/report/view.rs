@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
-use fairway_compat::olm::apis::Needs;
-use fairway_compat::olm::{ClusterVersions, Guard, Hindrance, Operator, Policy, Stream};
+use fairway_compat::olm::apis::ApiUsage;
+use fairway_compat::olm::{
+    CheckFailure, ClusterVersions, MinorVersion, OlmCheck, OlmOperator, OlmPolicy,
+};
 
 use crate::catalogs::CatalogContents;
 use crate::needs::OperatorNeeds;
@@ -35,7 +37,10 @@ pub(super) struct View {
 impl View {
     /// The operators and the running version, or why they are unknown. `None` while the guard waits
     /// for inputs, and without a ClusterVersion.
-    pub(super) fn evaluate(self, policy: Policy) -> Option<Result<(Guard, Stream), Hindrance>> {
+    pub(super) fn evaluate(
+        self,
+        policy: OlmPolicy,
+    ) -> Option<Result<(OlmCheck, MinorVersion), CheckFailure>> {
         if self.version.as_deref().is_some_and(Option::is_none) {
             return None;
         }
@@ -44,7 +49,7 @@ impl View {
         }
         Some(self.running().and_then(|running| {
             let operators = self.operators(running)?;
-            Ok((Guard::new(operators, running, policy), running))
+            Ok((OlmCheck::new(operators, running, policy), running))
         }))
     }
 
@@ -83,27 +88,29 @@ impl View {
             && observed.is_some()
     }
 
-    fn running(&self) -> Result<Stream, Hindrance> {
+    fn running(&self) -> Result<MinorVersion, CheckFailure> {
         if let Some(why) = self.version_stale.why(CLUSTER_VERSIONS) {
-            return Err(Hindrance::VersionUnseen(why.to_owned()));
+            return Err(CheckFailure::VersionUnseen(why.to_owned()));
         }
         let version = self.version.as_deref().and_then(Option::as_ref);
-        let version = version.ok_or(Hindrance::Waiting)?;
-        ClusterVersions::of(version).running().ok_or_else(|| Hindrance::of_version(version))
+        let version = version.ok_or(CheckFailure::Waiting)?;
+        ClusterVersions::from_cluster_version(version)
+            .running()
+            .ok_or_else(|| CheckFailure::from_cluster_version(version))
     }
 
-    fn operators(&self, running: Stream) -> Result<Vec<Operator>, Hindrance> {
+    fn operators(&self, running: MinorVersion) -> Result<Vec<OlmOperator>, CheckFailure> {
         if let Some(why) = self.stale.why(INSTALLED) {
-            return Err(Hindrance::Unlisted(why.to_owned()));
+            return Err(CheckFailure::Unlisted(why.to_owned()));
         }
-        let operators = self.operators.as_deref().ok_or(Hindrance::Waiting)?;
+        let operators = self.operators.as_deref().ok_or(CheckFailure::Waiting)?;
         let catalogs = self.catalogs.as_deref().map(|shown| &shown.catalogs);
         let needs = self.needs.as_deref().map(|known| &known.needs);
         let subscriptions: Vec<_> =
             self.subscriptions.iter().flat_map(|it| it.values().cloned()).collect();
         let evaluated = operators.iter().map(|(place, (_, operator))| {
             let operator = match catalogs {
-                Some(catalogs) => catalogs.tell_about(operator.clone(), &subscriptions),
+                Some(catalogs) => catalogs.apply_to(operator.clone(), &subscriptions),
                 None => operator.clone(),
             };
             match needs.and_then(|needs| needs.get(place)) {
@@ -114,7 +121,7 @@ impl View {
         Ok(evaluated.collect())
     }
 
-    fn using(&self, operator: Operator, needs: &Needs, running: Stream) -> Operator {
+    fn using(&self, operator: OlmOperator, needs: &ApiUsage, running: MinorVersion) -> OlmOperator {
         let Some(observed) = self.observed.as_deref() else {
             return operator.using(needs, running);
         };
@@ -150,7 +157,7 @@ mod tests {
     }
 
     fn text(view: View) -> String {
-        match view.evaluate(Policy::default()) {
+        match view.evaluate(OlmPolicy::default()) {
             None => "nothing".to_owned(),
             Some(Ok((guard, running))) => {
                 format!("{} operators on {running}", guard.operators().len())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
 use fairway_compat::olm::catalog::Subscription;
-use fairway_compat::olm::{Operator, is_copied};
+use fairway_compat::olm::{OlmOperator, is_copied};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, PartialObjectMeta};
@@ -48,7 +48,7 @@ pub(crate) type Singleton<K> = Option<K>;
 pub(crate) type ObjectKey = (String, String);
 
 /// Installed operators, with the revision of their spec.
-pub(crate) type Installed = BTreeMap<ObjectKey, (Revision, Operator)>;
+pub(crate) type Installed = BTreeMap<ObjectKey, (Revision, OlmOperator)>;
 
 /// UID and generation of an object.
 pub(crate) type Revision = (String, i64);
@@ -214,7 +214,7 @@ fn add_operator(known: &mut Installed, object: &PartialObjectMeta<DynamicObject>
         known.remove(&(namespace, name));
         return;
     }
-    let operator = Operator::read(namespace.clone(), name.clone(), object.annotations());
+    let operator = OlmOperator::read(namespace.clone(), name.clone(), object.annotations());
     let revision =
         (object.uid().unwrap_or_default(), object.metadata.generation.unwrap_or_default());
     known.insert((namespace, name), (revision, operator));

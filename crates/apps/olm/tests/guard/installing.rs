@@ -15,7 +15,7 @@ async fn install_of_incompatible_operator_is_refused() -> Result<()> {
     platform.install("before.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
     let guard = platform.start(platform.settings()?)?;
     let message = platform.until_refused("4.6").await?;
-    insta::assert_snapshot!(message, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator NS/too-old supports OpenShift up to 4.6, and this cluster runs 4.7: choose a version of the operator that supports 4.7"#);
+    insta::assert_snapshot!(message, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator NS/too-old supports OpenShift up to 4.6, but this cluster runs 4.7: choose a version of the operator that supports 4.7"#);
 
     // Installed operators may be changed and deleted.
     platform.change("before.v1", up_to("4.5")).await?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use fairway_api::ClusterOperator;
-use fairway_compat::olm::{InvalidPolicy, MAXIMUM_ANNOTATION, Policy};
+use fairway_compat::olm::{InvalidPolicy, MAXIMUM_ANNOTATION, OlmPolicy};
 use fairway_sandbox::faults::Fault;
 use fairway_testkit::wait;
 use kube::Api;
@@ -236,7 +236,7 @@ async fn subscribe(platform: &Platform) -> Result<()> {
 #[tokio::test]
 async fn malformed_operators_are_reported() -> Result<()> {
     let platform = Platform::begin(Some("4.6.3")).await?;
-    let strict = Policy { invalid: InvalidPolicy::Block, ..Policy::default() };
+    let strict = OlmPolicy { invalid: InvalidPolicy::Block, ..OlmPolicy::default() };
     let guard = platform.start(fairway_olm::Settings { policy: strict, ..platform.settings()? })?;
     for (name, value) in [
         ("a-null.v1", "null"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use fairway_api::condition::Conditions as _;
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_compat::olm::{MAXIMUM_ANNOTATION, PROPERTIES_ANNOTATION, Policy};
+use fairway_compat::olm::{MAXIMUM_ANNOTATION, OlmPolicy, PROPERTIES_ANNOTATION};
 use fairway_election::{ElectionSettings, LeaseName, Timing};
 use fairway_olm::{CertificateSettings, GuardError, Settings, StalenessTimeouts, WebhookAddress};
 use fairway_sandbox::sandbox::Sandbox;
@@ -74,7 +74,7 @@ impl Drop for Running {
 impl Platform {
     /// A cluster at that version; `None` is plain Kubernetes.
     pub(crate) async fn begin(version: Option<&str>) -> Result<Self> {
-        let cluster = TestCluster::in_turn().await?;
+        let cluster = TestCluster::exclusive().await?;
         let namespace = cluster.namespace("olm").await?;
         let socket = TcpListener::bind("127.0.0.1:0")?;
         socket.set_nonblocking(true)?;
@@ -178,7 +178,7 @@ impl Platform {
         Ok(Settings {
             cluster_operator: OPERATOR.to_owned(),
             namespace: namespace.clone(),
-            policy: Policy::default(),
+            policy: OlmPolicy::default(),
             release_version: None,
             listen: address,
             reach: WebhookAddress::Url(format!("https://{address}/validate").parse()?),
@@ -216,7 +216,7 @@ impl Platform {
 
     /// The sandbox, if the cluster is one.
     pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
-        self.cluster.failing_on_demand()
+        self.cluster.fault_injection()
     }
 
     /// Waits for a condition `Upgradeable`.

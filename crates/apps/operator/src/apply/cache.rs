@@ -164,9 +164,9 @@ impl KindCache {
         match timeout(REQUEST_TIMEOUT, looked).await {
             Ok(Ok(sync_state)) => match &*sync_state {
                 CacheState::Failed(why) => Err(ApplyError::Unwatched(why.clone())),
-                CacheState::Ended => {
-                    Err(ApplyError::Unwatched("the API server no longer serves it".to_owned()))
-                }
+                CacheState::Ended => Err(ApplyError::Unwatched(
+                    "the API server no longer serves this kind".to_owned(),
+                )),
                 CacheState::Synced | CacheState::Unsynced => Ok(()),
             },
             Ok(Err(_)) | Err(_) => Err(WriteError::NoAnswer.into()),

@@ -49,15 +49,6 @@ impl DryRun {
         self.interval.lock().await.tick().await;
     }
 
-    #[doc(hidden)]
-    pub async fn rehearse(
-        &self,
-        manifest: &Manifest,
-        context: &ApplyContext,
-    ) -> Result<DryRunResult, ApplyError> {
-        self.run(manifest, context).await
-    }
-
     /// Sends the dry run of a manifest.
     pub async fn run(
         &self,

@@ -83,7 +83,10 @@ fn deployment(live: &Value) -> Health {
     if updated < wanted {
         Health::Waiting(format!("{updated} of {wanted} Pods updated"))
     } else if all > updated {
-        Health::Waiting(format!("{} old Pods still running", all - updated))
+        Health::Waiting(match all - updated {
+            1 => "1 old Pod still running".to_owned(),
+            old => format!("{old} old Pods still running"),
+        })
     } else if available < wanted || unavailable > 0 {
         Health::Waiting(format!("{available} of {wanted} Pods available"))
     } else {
@@ -221,7 +224,7 @@ mod tests {
         waiting: the controller has not observed the latest change
         waiting: the controller has not observed the latest change
         waiting: 1 of 2 Pods updated
-        waiting: 1 old Pods still running
+        waiting: 1 old Pod still running
         waiting: 1 of 2 Pods available
         good
         good

@@ -49,8 +49,10 @@ impl LiveObject {
     /// Decompresses the object.
     pub fn object(&self) -> Value {
         let mut text = String::new();
-        ZlibDecoder::new(&*self.packed).read_to_string(&mut text).expect("what was packed here");
-        serde_json::from_str(&text).expect("what was packed here")
+        ZlibDecoder::new(&*self.packed)
+            .read_to_string(&mut text)
+            .expect("data packed by this type");
+        serde_json::from_str(&text).expect("data packed by this type")
     }
 
     /// Field manager of the latest write by another client.

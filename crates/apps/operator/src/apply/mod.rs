@@ -5,6 +5,21 @@
 //! written. Every written object has a label, so that one watch for each kind covers all managed
 //! objects ([`Changes`]). [`DriftBackoff`] decides when drift correction happens, and [`health`]
 //! whether an object is ready.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `applier` | writer of the objects of manifests |
+//! | `prepare` | the desired object: manifest, injected configuration, required fields |
+//! | `reconcile` | comparison, write, creation or deletion of one object |
+//! | `cache`, `live_object` | managed objects of a kind, compressed, and subscriptions to changes |
+//! | `discovery` | served kinds, cached by group and version |
+//! | `new_kinds` | kinds whose CRD this process has created |
+//! | `prerequisites` | kinds and namespaces that another manifest creates |
+//! | `drift_backoff` | backoff of repeated corrections, and contention with other writers |
+//! | `server_defaults` | changes that the API server makes to every write |
+//! | [`health`] | readiness of an object |
+//! | `dry_run` | dry run of the objects of a release |
+//! | `error` | errors and their reasons in conditions |
 
 mod applier;
 mod cache;
@@ -32,6 +47,3 @@ pub use prepare::{ApplyContext, Owner, PrepareError};
 pub(crate) use prepare::{depends_on_injected_config, is_create_only};
 pub use prerequisites::Prerequisite;
 pub use reconcile::{ApplyOutcome, ApplyResult};
-
-#[doc(hidden)]
-pub use self::{ApplyContext as Context, DryRun as Rehearsal, DryRunResult as Rehearsed};

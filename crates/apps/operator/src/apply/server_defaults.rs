@@ -36,9 +36,9 @@ fn fields(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
 fn digest<'a>(fields: impl Iterator<Item = (&'a str, &'a Value)>) -> [u8; 32] {
     let mut digest = BufWriter::new(Digesting(Sha256::new()));
     for field in fields {
-        serde_json::to_writer(&mut digest, &field).expect("a digest takes all bytes");
+        serde_json::to_writer(&mut digest, &field).expect("writing to a digest cannot fail");
     }
-    digest.into_inner().map(|it| it.0.finalize().into()).expect("a digest takes all bytes")
+    digest.into_inner().map(|it| it.0.finalize().into()).expect("writing to a digest cannot fail")
 }
 
 #[derive(Debug)]

@@ -1,29 +1,30 @@
 //! Watches of the objects that the operator reads.
 //!
-//! Stages read the latest state from memory and send no GET or LIST: the only request of an idle
-//! operator is the renewal of its Lease.
+//! [`ClusterWatches`] has a receiver for each of them. Stages read the latest state from memory and
+//! send no GET or LIST: the only request of an idle operator is the renewal of its Lease.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `reflector` | list and watch of a kind, and publication of its objects |
+//! | `platform_config` | Proxy, `FeatureGate`, `APIServer` and Infrastructure of the platform |
+//! | `tls_profile` | TLS security profiles |
+//! | `preflight` | watches of a preflight run |
 
 mod platform_config;
 mod preflight;
 mod reflector;
 mod tls_profile;
 
-#[doc(hidden)]
-use reflector as follow;
-
 pub use fairway_release::inclusion::Features;
 pub use platform_config::InjectedConfig;
-pub(crate) use preflight::PreflightSight;
+pub(crate) use preflight::PreflightWatches;
 pub use reflector::Objects;
 pub use tls_profile::TlsProfile;
-
-#[doc(hidden)]
-pub use self::{ClusterWatches as Sight, InjectedConfig as Surroundings};
 
 use std::sync::Arc;
 
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use fairway_findings::labels::AGGREGATE;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::ClusterRole;

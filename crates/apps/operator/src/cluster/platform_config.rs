@@ -1,7 +1,7 @@
 //! Configuration of the platform in `config.openshift.io`: Proxy, `FeatureGate`, `APIServer` and
 //! Infrastructure `cluster`. Platforms may lack each of these kinds.
 
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use fairway_release::inclusion::Features;
 use kube::Client;
 use kube::api::DynamicObject;
@@ -132,7 +132,7 @@ fn proxy_settings(proxies: &Objects<DynamicObject>) -> ProxySettings {
 fn features(objects: &Objects<DynamicObject>) -> Features {
     let Some(object) = objects.values().next() else { return Features::default() };
     Features::read(&object.data).unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot parse FeatureGate; no feature enabled");
+        tracing::warn!(%error, "cannot parse FeatureGate; using no feature gates");
         Features::default()
     })
 }

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use super::Objects;
-use super::follow::Following;
+use super::reflector::Reflectors;
 
 /// Latest state of a run's objects. Dropping the value ends the watches.
 pub(crate) struct PreflightWatches {
@@ -21,7 +21,7 @@ pub(crate) struct PreflightWatches {
 impl PreflightWatches {
     /// Watches the objects with these labels.
     pub(crate) fn open(client: &Client, namespace: &str, labels: &str) -> Self {
-        let follow = Following::new(TaskTracker::new());
+        let follow = Reflectors::new(TaskTracker::new());
         let labelled = watcher::Config::default().labels(labels);
         let pods = Api::namespaced(client.clone(), namespace);
         let deployments = Api::namespaced(client.clone(), namespace);
@@ -43,6 +43,3 @@ impl PreflightWatches {
         };
     }
 }
-
-#[doc(hidden)]
-pub(crate) use self::PreflightWatches as PreflightSight;

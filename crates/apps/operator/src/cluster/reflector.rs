@@ -17,9 +17,6 @@ use tokio_util::task::TaskTracker;
 
 use crate::sync;
 
-#[doc(hidden)]
-pub(super) use self::Reflectors as Following;
-
 /// Objects by name. All are in one namespace, or cluster-scoped.
 pub type Objects<K> = Arc<BTreeMap<String, Arc<K>>>;
 

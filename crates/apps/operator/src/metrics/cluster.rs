@@ -106,7 +106,11 @@ fn versions(
         let since = unix(entry.started_time.as_ref());
         add("updating", version_of(entry), &entry.image, from, since);
     }
-    Family::new("cluster_version", "Versions of the cluster by type, with their time", samples)
+    Family::new(
+        "cluster_version",
+        "Versions of the cluster by type; the value is a Unix timestamp",
+        samples,
+    )
 }
 
 fn version_of(entry: &UpdateHistory) -> &str {
@@ -254,7 +258,7 @@ fn risk_unknown(status: &ClusterVersionStatus, now: Timestamp) -> Family {
     }
     Family::new(
         "fairway_operator_risk_unknown_seconds",
-        "Time for which it has been unknown whether a risk applies",
+        "Time since the exposure to a risk became unknown",
         samples,
     )
 }

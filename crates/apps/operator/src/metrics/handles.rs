@@ -123,7 +123,8 @@ impl Retrieval {
         (latest != 0).then(|| {
             Family::new(
                 "cluster_version_operator_update_retrieval_timestamp_seconds",
-                "Time of the last response of the update service, or of the first attempt",
+                "Time of the last response from the update service, or of the first request before \
+                 any response",
                 Samples::default().with([("name", "")], seconds(latest)),
             )
         })
@@ -224,7 +225,7 @@ impl Status {
         let [written, conflicted, failed] = outcomes(
             registry,
             "fairway_operator_api_writes",
-            "Writes of the ClusterVersion status by outcome",
+            "Writes to the ClusterVersion status by outcome",
             ["written", "conflict", "failed"],
         );
         Self { written, conflicted, failed }

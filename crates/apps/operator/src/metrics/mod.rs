@@ -58,7 +58,7 @@ impl Default for Metrics {
         let tls_errors = register(
             &mut registry,
             "fairway_operator_tls_reload_errors",
-            "Failed certificate reloads; the previous certificate stays in use",
+            "Failed certificate reloads; the previous certificate remains in use",
             Counter::default(),
         );
         let seen = SharedLeaderState::default();

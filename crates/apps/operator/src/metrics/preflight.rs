@@ -55,7 +55,7 @@ impl Preflight {
         let took = register(
             registry,
             "cluster_version_preflight_duration_seconds",
-            "Duration from the start of a preflight until its first pass is complete",
+            "Duration from the start of a preflight until all its checks have run once",
             Histogram::new(BUCKETS),
         );
         let running = register(

@@ -1,8 +1,11 @@
-//! Retrieval of releases: signature verification, then download and parsing. The stages `target` and
-//! `preflight` share it.
+//! Retrieval of releases: signature verification, then download and parsing. The stages `target`
+//! and `preflight` share it.
 //!
-//! A [`Job`] fetches one release and requeues it after failure. `PullContext` has what the cluster
-//! configures about images and signatures.
+//! | module | content |
+//! | --- | --- |
+//! | `job` | retrieval of one release, requeued after failure |
+//! | `retrieve` | verification of the signature, then the content |
+//! | `pull_context` | pull secret, mirrors, signatures and signature stores of the cluster |
 
 mod job;
 mod pull_context;
@@ -11,16 +14,10 @@ mod retrieve;
 pub(crate) use job::{RetrievalFailure, RetrievalJob, RetrievalProgress};
 pub(crate) use retrieve::{FetchConfig, FetchRequest, Retrieved, Retriever, SignatureRequirement};
 
-#[doc(hidden)]
-pub(crate) use self::{
-    FetchConfig as Ways, FetchInputs as Asked, FetchRequest as Order, RetrievalFailure as Failure,
-    RetrievalJob as Job, RetrievalProgress as Progress, SignatureRequirement as Signed,
-};
-
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch::Receiver;
 
@@ -38,15 +35,6 @@ pub(crate) struct FetchInputs {
 }
 
 impl FetchInputs {
-    #[doc(hidden)]
-    pub(crate) fn look(
-        cluster_version: &mut Receiver<Option<Objects<ClusterVersion>>>,
-        proxy: &mut Receiver<Option<ProxySettings>>,
-        trusted_ca: &mut Receiver<Option<Objects<ConfigMap>>>,
-    ) -> Option<Self> {
-        Self::read(cluster_version, proxy, trusted_ca)
-    }
-
     /// Reads the latest values; `None` until all of them are known.
     pub(crate) fn read(
         cluster_version: &mut Receiver<Option<Objects<ClusterVersion>>>,

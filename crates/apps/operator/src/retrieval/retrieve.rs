@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::cluster_version::SignatureStore;
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
-use fairway_registry::payload::{self, FetchError, Places};
-use fairway_registry::pull::Options;
-use fairway_registry::signature::{ClusterSignature, Sources, Verifier};
+use fairway_registry::payload::{self, FetchError, ImageSources};
+use fairway_registry::pull::PullOptions;
+use fairway_registry::signature::{ClusterSignature, SignatureSources, Verifier};
 use fairway_release::payload::PayloadError;
 use fairway_release::{Release, Verification};
 use tokio::task::JoinError;
@@ -118,11 +118,11 @@ impl Retriever {
         };
         let pull_context =
             PullContext::read(&self.client, &digest, config.stores.as_deref()).await?;
-        let options = Options {
+        let options = PullOptions {
             secrets: pull_context.secrets.clone(),
             authorities: config.ca_bundle.clone().into_bytes(),
             proxies: config.proxies()?,
-            ..Options::default()
+            ..PullOptions::default()
         };
         let unverified = match request.signed {
             SignatureRequirement::AsBefore => None,
@@ -135,11 +135,11 @@ impl Retriever {
                 self.verify(&digest, &pull_context, &options).await.err()
             }
         };
-        let places = Places {
+        let places = ImageSources {
             layouts: self.layouts.clone(),
             mirrors: pull_context.mirrors,
             options,
-            ..Places::default()
+            ..ImageSources::default()
         };
         let files = payload::fetch(&request.image, &places).await?;
         // Parsing a large release takes long and would block other tasks of this thread.
@@ -152,7 +152,7 @@ impl Retriever {
             tracing::warn!(error = %warning, "part of the release ignored");
         }
         if !odd.is_empty() {
-            tracing::debug!(count = odd.len(), "release has manifests with oddities");
+            tracing::debug!(count = odd.len(), "release has manifests with warnings");
         }
         Ok(Retrieved { content, unverified })
     }
@@ -161,7 +161,7 @@ impl Retriever {
         &self,
         digest: &Digest,
         pull_context: &PullContext,
-        options: &Options,
+        options: &PullOptions,
     ) -> Result<(), String> {
         let verifier = self.verifier.as_ref().map_err(Clone::clone)?;
         let cluster = pull_context.signatures.iter().map(|signature| ClusterSignature {
@@ -172,7 +172,7 @@ impl Retriever {
         let stores = pull_context.stores.as_ref();
         let stores =
             stores.map(|stores| stores.iter().map(SignatureStoreConfig::address).collect());
-        let sources = Sources {
+        let sources = SignatureSources {
             cluster: cluster.collect(),
             stores,
             options,
@@ -185,7 +185,7 @@ impl Retriever {
 
 fn verifier(own: &Release) -> Result<Verifier, String> {
     let no_policy = "the running release has no valid signature policy";
-    match Verification::of(&own.manifests) {
+    match Verification::from_manifests(&own.manifests) {
         Ok(Some(verification)) => Verifier::new(&verification)
             .map_err(|error| format!("{no_policy}: {}", crate::text::chain(&error))),
         Ok(None) => Err(format!(

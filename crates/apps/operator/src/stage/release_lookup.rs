@@ -5,9 +5,6 @@ use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory}
 
 use super::updates::same_content;
 
-#[doc(hidden)]
-pub(crate) use self::{LookupResult as Meaning, ReleaseLookup as Places, find_release as of};
-
 /// Sources in which a release is looked up.
 #[derive(Clone, Copy)]
 pub(crate) struct ReleaseLookup<'a> {

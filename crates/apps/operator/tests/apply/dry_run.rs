@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, ensure};
 use fairway_example::payload;
 use fairway_findings::{CheckReport, CheckStatus, Finding};
 use fairway_install::manifests::own_manifests;
-use fairway_operator::stage::preflight::dry_run::{Settings, Trial, dry_run};
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_operator::stage::preflight::dry_run::{DryRunSettings, DryRunTarget, dry_run};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
 use fairway_release::{Manifest, Release};
 use fairway_sandbox::faults::Fault;
 use fairway_testkit::{AuditEvent, TestCluster, wait};
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use crate::fixture::{ApplyFixture, manifest};
 
 /// Without rate limit: no other client uses the API server of a test.
-const WITHOUT_RATE_LIMIT: Settings =
-    Settings { between: Duration::from_millis(1), pause: Duration::from_millis(1) };
+const WITHOUT_RATE_LIMIT: DryRunSettings =
+    DryRunSettings { between: Duration::from_millis(1), pause: Duration::from_millis(1) };
 
 /// A manifest of an object for every cluster profile.
 fn for_all(mut object: Value) -> Manifest {
@@ -27,8 +27,8 @@ fn for_all(mut object: Value) -> Manifest {
 }
 
 /// The filter of a cluster without special settings.
-fn filter() -> Filter {
-    Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() }
+fn filter() -> ManifestFilter {
+    ManifestFilter { profile: Some(DEFAULT_PROFILE.to_owned()), ..ManifestFilter::default() }
 }
 
 impl ApplyFixture {
@@ -39,9 +39,9 @@ impl ApplyFixture {
     async fn dry_run_with(
         &self,
         manifests: &[Manifest],
-        filter: &Filter,
+        filter: &ManifestFilter,
     ) -> (CheckReport, Vec<Finding>) {
-        let trial = Trial { version: "5.1.0", manifests, filter, context: &self.context };
+        let trial = DryRunTarget { version: "5.1.0", manifests, filter, context: &self.context };
         dry_run(self.cluster.client(), &trial, WITHOUT_RATE_LIMIT, |_, _| {}).await
     }
 
@@ -55,7 +55,7 @@ impl ApplyFixture {
         let log = self.cluster.audit_log()?;
         let mark = log.mark()?;
         let trial =
-            Trial { version: "5.1.0", manifests, filter: &filter(), context: &self.context };
+            DryRunTarget { version: "5.1.0", manifests, filter: &filter(), context: &self.context };
         let (report, findings) = dry_run(client, &trial, WITHOUT_RATE_LIMIT, |_, _| {}).await;
         let is_ours = |event: &AuditEvent| event.user_agent == user_agent && event.is_write();
         Ok((report, findings, log.since(mark)?.into_iter().filter(is_ours).collect()))
@@ -180,7 +180,7 @@ async fn dry_run_reports_objects_that_cannot_be_written() -> Result<()> {
 async fn dry_run_with_failing_api_server_in_the_sandbox_retries() -> Result<()> {
     let fixture = ApplyFixture::prepare().await?;
     // Only a sandbox fails on demand.
-    let Some(sandbox) = fixture.cluster.failing_on_demand() else { return Ok(()) };
+    let Some(sandbox) = fixture.cluster.fault_injection() else { return Ok(()) };
     let manifests = [for_all(fixture.config_map("a", &json!({})))];
     let fault = || Fault::refuse(503).verb("patch").resource("configmaps");
     sandbox.faults().add(fault().times(2));
@@ -202,7 +202,7 @@ fn platform(version: &str) -> Result<Vec<Manifest>> {
 
 #[tokio::test]
 async fn dry_run_of_next_release_on_a_cluster_of_its_own_passes() -> Result<()> {
-    let cluster = TestCluster::own().await?;
+    let cluster = TestCluster::start().await?;
     cluster.install_crds().await?;
     let fixture = ApplyFixture::on(cluster).await?;
     let (before, after) = (platform("5.0.0")?, platform("5.1.0")?);
@@ -218,8 +218,12 @@ async fn dry_run_of_next_release_on_a_cluster_of_its_own_passes() -> Result<()> 
         .await?;
     }
     let mut progress = Vec::new();
-    let trial =
-        Trial { version: "5.1.0", manifests: &after, filter: &selected, context: &fixture.context };
+    let trial = DryRunTarget {
+        version: "5.1.0",
+        manifests: &after,
+        filter: &selected,
+        context: &fixture.context,
+    };
     let report_progress = |done, total| progress.push((done, total));
     let (report, findings) =
         dry_run(fixture.cluster.client(), &trial, WITHOUT_RATE_LIMIT, report_progress).await;

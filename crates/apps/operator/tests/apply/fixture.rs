@@ -34,7 +34,7 @@ pub(crate) struct ApplyFixture {
 
 impl ApplyFixture {
     pub(crate) async fn prepare() -> Result<Self> {
-        Self::on(TestCluster::in_turn().await?).await
+        Self::on(TestCluster::exclusive().await?).await
     }
 
     /// On a cluster with the CRDs of the update API and without a ClusterVersion.
@@ -154,7 +154,10 @@ pub(crate) async fn await_change(changes: &mut Changes, object: &Value) -> Resul
             ids.extend(changes.next().await);
         }
     };
-    ensure!(timeout(wait::PATIENCE, is_reported).await.is_ok(), "no change of {id} reported");
+    ensure!(
+        timeout(wait::DEFAULT_TIMEOUT, is_reported).await.is_ok(),
+        "no change of {id} reported"
+    );
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Workloads: objects that API servers cannot merge, and injection.
 
 use anyhow::Result;
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use fairway_operator::apply::ApplyOutcome;
 use serde_json::{Value, json};
 

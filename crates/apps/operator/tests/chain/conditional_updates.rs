@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ClusterOperator, ConditionStatus, Conditions as _, OperatorCondition};
 use fairway_operator::settings::MetricsSource;
-use fairway_testkit::story::BLOCKS;
+use fairway_testkit::blocked_edges::FILES;
 use fairway_testkit::testbed::prometheus::{Options, Prometheus};
 use fairway_testkit::{objects, wait};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -29,7 +29,7 @@ pub(crate) const RISKS: [&str; 3] = [
 
 pub(crate) async fn graph() -> Result<Graph> {
     let files = [("version", "1.1.0\n"), ("channels/stable-4.7.yaml", CHANNEL)];
-    let files: Vec<_> = files.into_iter().chain(BLOCKS).collect();
+    let files: Vec<_> = files.into_iter().chain(FILES).collect();
     Graph::of(&files, &["4.6.23", "4.6.42", "4.6.43", "4.7.4"]).await
 }
 

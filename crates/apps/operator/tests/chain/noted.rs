@@ -1,7 +1,7 @@
 //! Query results in a ConfigMap: written once, and again when a result changes.
 
 use anyhow::{Context as _, Result};
-use fairway_risk::evaluations::{CONFIG_MAP, Conclusion, Evaluations, KEY};
+use fairway_risk::evaluations::{CONFIG_MAP, EvaluationOutcome, Evaluations, KEY};
 use fairway_testkit::{AuditEvent, AuditMark, wait};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -86,8 +86,7 @@ async fn query_failure_is_stored_when_it_starts_and_ends() -> Result<()> {
     world.telemetry.front.behaves(Manner::Status(503));
     world.operated.start();
     let failed = |noted: &Evaluations| {
-        let failed =
-            |why: &Conclusion| matches!(why, Conclusion::Failed(why) if why.contains("503"));
+        let failed = |why: &EvaluationOutcome| matches!(why, EvaluationOutcome::Failed(why) if why.contains("503"));
         noted.queries.len() == 2 && noted.queries.iter().all(|one| failed(&one.conclusion))
     };
     let first = noted(&world.operated, failed).await?;
@@ -100,8 +99,8 @@ async fn query_failure_is_stored_when_it_starts_and_ends() -> Result<()> {
     world.telemetry.front.behaves(Manner::Well);
     let answered = |noted: &Evaluations| {
         let of = |query| noted.get(query).map(|one| one.conclusion.clone());
-        of("risk_one") == Some(Conclusion::Matches)
-            && of("risk_two") == Some(Conclusion::DoesNotMatch)
+        of("risk_one") == Some(EvaluationOutcome::Matches)
+            && of("risk_two") == Some(EvaluationOutcome::DoesNotMatch)
     };
     noted(&world.operated, answered).await?;
     world.operated.stop().await

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdate};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion, Condition, Conditions as _};
-use fairway_cincinnati::question::Services;
+use fairway_cincinnati::query::UpdateServices;
 use fairway_findings::record;
 use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
@@ -22,7 +22,7 @@ use fairway_testkit::platform::Platform;
 use fairway_testkit::releases::TestRelease;
 use fairway_testkit::{AuditEvent, AuditMark, TestCluster, objects, wait};
 use fairway_update_service::source::{Directory, ReleasesFile};
-use fairway_update_service::{Options, Service, Watched};
+use fairway_update_service::{PolledSource, Service, ServiceOptions};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -140,9 +140,9 @@ pub(crate) fn graph_data(versions: &[&str], risks: &[(&str, &str, &str)]) -> Vec
 
 async fn serve(data: &Path, releases: &Path) -> Result<Service> {
     let every = Duration::from_millis(200);
-    let data = Watched::new(Directory::new(data).settle(SETTLE), every);
-    let releases = Watched::new(ReleasesFile::new(releases).settle(SETTLE), every);
-    Ok(Service::start(Options::new(([127, 0, 0, 1], 0).into(), data, releases)).await?)
+    let data = PolledSource::new(Directory::new(data).settle(SETTLE), every);
+    let releases = PolledSource::new(ReleasesFile::new(releases).settle(SETTLE), every);
+    Ok(Service::start(ServiceOptions::new(([127, 0, 0, 1], 0).into(), data, releases)).await?)
 }
 
 /// A client without a proxy.
@@ -174,7 +174,7 @@ impl Operated {
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
         // Over TLS, so that tests can break connections.
         let http = http()?;
-        let cluster = TestCluster::in_turn().await?.over_tls().await?;
+        let cluster = TestCluster::exclusive().await?.over_tls().await?;
         let client = cluster.client();
         for (namespace, config_map) in
             [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
@@ -327,7 +327,7 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
         },
         endpoint: Some(EndpointSettings { listen, tls: None }),
         updates: updates::Settings {
-            services: Services { instead: None, default: None },
+            services: UpdateServices { instead: None, default: None },
             pace: RequestIntervals { every: second..=second, retry: second / 2, gap: second / 10 },
             ..updates::Settings::default()
         },

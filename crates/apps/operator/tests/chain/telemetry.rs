@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use fairway_operator::settings::MetricsSource;
-use fairway_promql::evaluate::{self, Value, evaluate};
+use fairway_promql::evaluate::{self, QueryValue, evaluate};
 use fairway_promql::{Query, Snapshot, snapshot};
 use jiff::Timestamp;
 use serde_json::json;
@@ -83,10 +83,11 @@ impl MetricsState {
     fn evaluate(&self, query: &str) -> Result<Vec<f64>> {
         // Samples without timestamps are valid at any time.
         let now = Timestamp::UNIX_EPOCH;
-        let samples = Snapshot::parse(&lock(&self.samples), now, &snapshot::Limits::default())?;
-        let limits = evaluate::Limits::default();
+        let samples =
+            Snapshot::parse(&lock(&self.samples), now, &snapshot::SnapshotLimits::default())?;
+        let limits = evaluate::EvaluationLimits::default();
         let value = evaluate(&Query::parse(query)?, &samples, now, &limits)?;
-        let Value::Vector(vector) = value else { anyhow::bail!("{value:?} is not a vector") };
+        let QueryValue::Vector(vector) = value else { anyhow::bail!("{value:?} is not a vector") };
         Ok(vector.iter().map(|element| element.value).collect())
     }
 }

@@ -97,7 +97,7 @@ impl TestElection {
 
 impl Operator {
     async fn until_it_leads(&self) -> Result<()> {
-        timeout(wait::PATIENCE, self.leads.notified()).await.context("it does not lead")
+        timeout(wait::DEFAULT_TIMEOUT, self.leads.notified()).await.context("it does not lead")
     }
 
     async fn stop(self) -> Result<()> {
@@ -217,7 +217,7 @@ async fn lease_lost_during_write_stops_the_write() -> Result<()> {
     });
     began.notified().await;
     election.overwrite("a rival").await?;
-    assert_eq!(timeout(wait::PATIENCE, task).await??.err(), Some(LostLease));
+    assert_eq!(timeout(wait::DEFAULT_TIMEOUT, task).await??.err(), Some(LostLease));
     let maps: Api<ConfigMap> = election.namespace.api();
     let count = async || Ok::<_, kube::Error>(maps.list(&ListParams::default()).await?.items.len());
     // The last write may have been in flight.
@@ -234,13 +234,13 @@ async fn lease_lost_during_write_stops_the_write() -> Result<()> {
 #[tokio::test]
 async fn leader_that_cannot_renew_in_the_sandbox_stops_before_its_lease_ends() -> Result<()> {
     let election = TestElection::open().await?;
-    let Some(sandbox) = election.cluster.failing_on_demand() else { return Ok(()) };
+    let Some(sandbox) = election.cluster.fault_injection() else { return Ok(()) };
     let first = election.start("first");
     first.until_it_leads().await?;
     let down = Fault::delay(Duration::from_mins(10));
     sandbox.faults().add(down.resource("leases").verb("update"));
     let began = Instant::now();
-    assert_eq!(timeout(wait::PATIENCE, first.task).await??, Err(LostLease));
+    assert_eq!(timeout(wait::DEFAULT_TIMEOUT, first.task).await??, Err(LostLease));
     assert!(began.elapsed() < TIMING.lease, "it led for {:?}", began.elapsed());
     sandbox.faults().clear();
     let second = election.start("second");
@@ -253,7 +253,7 @@ async fn leader_with_restarting_api_server_in_the_sandbox_stays() -> Result<()> 
     let cluster = TestCluster::shared().await?.over_tls().await?;
     let namespace = cluster.namespace("election").await?;
     let election = TestElection { cluster, namespace };
-    let Some(sandbox) = election.cluster.failing_on_demand() else { return Ok(()) };
+    let Some(sandbox) = election.cluster.fault_injection() else { return Ok(()) };
     let first = election.start("first");
     first.until_it_leads().await?;
     let faults = sandbox.faults();
@@ -319,7 +319,7 @@ async fn lease_is_never_held_by_two_candidates() -> Result<()> {
         )
     });
     for term in terms.collect::<Vec<_>>() {
-        assert_eq!(timeout(wait::PATIENCE, term).await??, Ok(Some(())));
+        assert_eq!(timeout(wait::DEFAULT_TIMEOUT, term).await??, Ok(Some(())));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use fairway_findings::labels;
 use fairway_findings::vet::{self, Scope};
 use fairway_install::manifests::{monitoring_manifests, openshift_manifests, own_manifests};
 use fairway_release::Release;
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
 use fairway_release::payload::Files;
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ fn openshift_constraints_allow_check_pods() -> Result<()> {
         "spec": {"template": {"spec": {"containers": [container]}}},
     });
     let request = JobRequest { name: "dns-x1y2z".to_owned(), manifest, ..JobRequest::default() };
-    let job = vet::plan(&request, &vet::Run::default(), jiff::Timestamp::UNIX_EPOCH)?.job;
+    let job = vet::plan(&request, &vet::RunParameters::default(), jiff::Timestamp::UNIX_EPOCH)?.job;
     let pod = &job["spec"]["template"]["spec"];
     assert_eq!(pod["securityContext"]["runAsUser"], constraints["runAsUser"]["uid"]);
     assert_eq!(
@@ -148,7 +148,8 @@ fn manifests_of_every_cluster_are_ordered() -> Result<()> {
     files.extend(own.map(|(path, text)| (path, text.into_bytes())));
     let release = Release::load(&files, "registry.example/release@sha256:1", DEFAULT_PROFILE)?;
     assert_eq!(release.warnings, []);
-    let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+    let filter =
+        ManifestFilter { profile: Some(DEFAULT_PROFILE.to_owned()), ..ManifestFilter::default() };
     let selection = filter.select(&release.manifests);
     assert_eq!(selection.excluded, []);
     let told: Vec<String> = selection

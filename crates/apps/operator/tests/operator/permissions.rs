@@ -174,7 +174,7 @@ impl Usage {
 
 #[tokio::test]
 async fn operator_needs_exactly_the_listed_permissions() -> Result<()> {
-    let cluster = TestCluster::own().await?.over_tls().await?;
+    let cluster = TestCluster::start().await?.over_tls().await?;
     cluster.install_crds().await?;
     let client = client_of_the_operator(&cluster).await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());

@@ -33,7 +33,7 @@ struct JobCluster {
 
 impl JobCluster {
     async fn new() -> Result<Self> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         let (term, leadership) = Leadership::until(Instant::now() + Duration::from_hours(1));
         let fixture = Self { cluster, leadership, _term: term };
         for name in [vet::NAMESPACE, INGRESS] {
@@ -189,7 +189,7 @@ async fn requested_jobs_exist_until_withdrawn() -> Result<()> {
     let requested = [dns.clone(), check_with_access("x1y2z", "get"), greedy, check("dns", "again")];
     let answers = ask(&mut jobs, &requested).await;
     insta::assert_snapshot!(render(&answers), @r"
-    dns-preflight-again: notCreated another check of this operator is running
+    dns-preflight-again: notCreated another check of this component is running
     dns-preflight-x1y2z: created 
     ingress-preflight-x1y2z: created 
     storage-preflight-x1y2z: refused spec.template.spec.hostPID: a check must not use the host PID namespace
@@ -262,7 +262,7 @@ async fn jobs_outside_of_release_are_refused() -> Result<()> {
     insta::assert_snapshot!(render(&answers), @r"
     dns-preflight-x1y2z: refused Job dns-preflight: not a Job of the release
     ingress-preflight-x1y2z: accessRefused Role reader: not part of the check in the release
-    storage-preflight-x1y2z: refused the release contains no check for it
+    storage-preflight-x1y2z: refused the release contains no check for this component
     ");
     assert_eq!(fixture.objects().await?, "");
     Ok(())

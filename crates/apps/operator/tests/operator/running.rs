@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_cincinnati::question::Services;
+use fairway_cincinnati::query::UpdateServices;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_operator::endpoint::EndpointSettings;
 use fairway_operator::settings::{
@@ -50,7 +50,7 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
         },
         endpoint: Some(EndpointSettings { listen, tls: None }),
         updates: updates::Settings {
-            services: Services { instead: None, default: None },
+            services: UpdateServices { instead: None, default: None },
             ..updates::Settings::default()
         },
         risks: RiskSettings {
@@ -137,7 +137,7 @@ async fn holder(leases: &Api<Lease>) -> Result<String> {
 
 #[tokio::test]
 async fn operator_leads_reports_and_stops() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+    let cluster = TestCluster::exclusive().await?;
     let namespace = cluster.namespace("operator").await?;
     let versions: Api<ClusterVersion> = Api::all(cluster.client());
     versions.create(&PostParams::default(), &objects::cluster_version()).await?;
@@ -160,7 +160,7 @@ async fn operator_leads_reports_and_stops() -> Result<()> {
 
 #[tokio::test]
 async fn operator_after_lost_lease_leads_again() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+    let cluster = TestCluster::exclusive().await?;
     let namespace = cluster.namespace("operator").await?;
     let operator = Running::start(cluster.client(), namespace.name()).await?;
     operator.until_ready().await?;

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use fairway_api::{Move, Version};
+use fairway_api::{Version, VersionChange};
 use fairway_findings::Finding;
 use fairway_release::Manifest;
-use fairway_risk::sources::{ConfigData, Gate, unconfirmed};
+use fairway_risk::sources::{AdminGate, ConfigMapData, unacknowledged};
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
@@ -53,7 +53,7 @@ async fn examine(cluster: &Cluster, target: &Target) -> Result<BuiltInResult, No
 }
 
 /// Admin gates of a release.
-fn gates_of(manifests: &[Manifest]) -> ConfigData {
+fn gates_of(manifests: &[Manifest]) -> ConfigMapData {
     let is_gates = |manifest: &&Manifest| {
         let id = &manifest.id;
         id.group.is_empty()
@@ -69,17 +69,17 @@ fn gates_of(manifests: &[Manifest]) -> ConfigData {
 fn evaluate(
     source: &Version,
     target: &Version,
-    gates: &ConfigData,
-    acks: &ConfigData,
+    gates: &ConfigMapData,
+    acks: &ConfigMapData,
 ) -> Vec<Finding> {
-    if matches!(Move::between(source, target), Move::Downgrade) {
+    if matches!(VersionChange::between(source, target), VersionChange::Downgrade) {
         return Vec::new();
     }
     let (from, to) = ((source.major(), source.minor()), (target.major(), target.minor()));
     let is_on_the_way = |stream: Option<&str>| {
         stream.and_then(numbers).is_some_and(|stream| from <= stream && stream < to)
     };
-    unconfirmed(is_on_the_way, gates, acks).take(MAX_GATES).map(finding).collect()
+    unacknowledged(is_on_the_way, gates, acks).take(MAX_GATES).map(finding).collect()
 }
 
 /// Numbers of `X.Y`.
@@ -88,8 +88,8 @@ fn numbers(stream: &str) -> Option<(u64, u64)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn finding(gate: Gate) -> Finding {
-    let Gate { name, message, confirm, url } = gate;
+fn finding(gate: AdminGate) -> Finding {
+    let AdminGate { name, message, confirm, url } = gate;
     Finding::warning(name, message)
         .remediation(format!("Meet this requirement, then acknowledge it: {confirm}"))
         .url(url.unwrap_or_default())
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::testing::{create, reader, render, target};
 
-    fn data(pairs: &[(&str, &str)]) -> ConfigData {
+    fn data(pairs: &[(&str, &str)]) -> ConfigMapData {
         pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
@@ -140,7 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn findings_of_gates_without_acknowledgement() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         let namespace = Resource { kind: "Namespace", plural: "namespaces", ..CONFIG_MAPS };
         let config = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ACKS.0}});
         create(&cluster, namespace, config).await?;

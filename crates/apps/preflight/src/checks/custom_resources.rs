@@ -210,7 +210,7 @@ impl Comparison {
 fn violations(schema: &Schema, object: &Value) -> Vec<FieldError> {
     let mut written = object.clone();
     schema.prune(&mut written);
-    schema.fill_in(&mut written);
+    schema.set_defaults(&mut written);
     schema.violations(&written, Some(object))
 }
 
@@ -385,7 +385,7 @@ mod tests {
 
     #[tokio::test]
     async fn run_validates_objects_against_target_schema() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         define_as(&cluster, backups(&[("v1", lenient())])).await?;
         let backup = |name: &str, spec: Value| json!({"apiVersion": "example.dev/v1", "kind": "Backup", "metadata": {"name": name}, "spec": spec});
         create(&cluster, BACKUPS, backup("fine", json!({"schedule": "daily"}))).await?;
@@ -409,7 +409,7 @@ mod tests {
 
     #[tokio::test]
     async fn run_with_unreadable_objects_has_no_result() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         define_as(&cluster, backups(&[("v1", lenient())])).await?;
         let release =
             TestRelease::new("5.2.0").object("0000_10_backups", backups(&[("v1", strict())]));

@@ -195,7 +195,7 @@ impl Survey {
             ),
             severity: Severity::Warning,
             remediation: format!(
-                "Run the pod by a Deployment or a StatefulSet, or delete it: `kubectl -n \
+                "Manage the pod with a Deployment or a StatefulSet, or delete it: `kubectl -n \
                  {namespace} delete pod {name}`."
             ),
             ..Finding::default()
@@ -392,7 +392,7 @@ mod tests {
         PodsWithSeveralBudgets (critical): 1 pod is selected by more than one PodDisruptionBudget. The API server refuses to evict such pods, so draining their nodes never completes: zoo/lion (x, y).
           List the budgets with `kubectl -n zoo get poddisruptionbudgets`, then delete or edit them until each pod has only one.
         PodsWithoutController (warning): 1 pod is not managed by a controller. Draining a node stops at such a pod, or deletes it permanently: zoo/lion.
-          Run the pod by a Deployment or a StatefulSet, or delete it: `kubectl -n zoo delete pod lion`.
+          Manage the pod with a Deployment or a StatefulSet, or delete it: `kubectl -n zoo delete pod lion`.
         ");
     }
 

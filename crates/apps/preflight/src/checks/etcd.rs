@@ -65,7 +65,7 @@ fn evaluate(members: &[Pod]) -> Option<Finding> {
         return None;
     }
     let why = if unhealthy.is_empty() {
-        "With so few members, etcd cannot lose any".to_owned()
+        "With so few members, etcd has no failure tolerance".to_owned()
     } else {
         format!("Not ready: {}", listed(&unhealthy))
     };
@@ -145,14 +145,14 @@ mod tests {
         insta::assert_snapshot!(render(&found), @"
         EtcdQuorumAtRisk (critical): 1 of 3 etcd members are ready, and quorum needs 2: when the update restarts a member, the Kubernetes API becomes unavailable. Not ready: etcd-1 on node-1, etcd-2 on node-2.
           Restore all members before the update. Inspect them with `kubectl -n openshift-etcd get pods -l app=etcd -o wide` and `kubectl describe clusteroperator etcd`.
-        EtcdQuorumAtRisk (critical): 2 of 2 etcd members are ready, and quorum needs 2: when the update restarts a member, the Kubernetes API becomes unavailable. With so few members, etcd cannot lose any.
+        EtcdQuorumAtRisk (critical): 2 of 2 etcd members are ready, and quorum needs 2: when the update restarts a member, the Kubernetes API becomes unavailable. With so few members, etcd has no failure tolerance.
           Restore all members before the update. Inspect them with `kubectl -n openshift-etcd get pods -l app=etcd -o wide` and `kubectl describe clusteroperator etcd`.
         ");
     }
 
     #[tokio::test]
     async fn run_reads_members_of_cluster() -> Result<()> {
-        let cluster = TestCluster::in_turn().await?;
+        let cluster = TestCluster::exclusive().await?;
         let client = cluster.client();
         let reader = Cluster::new(client.clone());
         let elsewhere =

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use fairway_findings::Finding;
 use fairway_registry::mirrors::Mirrors;
-use fairway_registry::payload::Places;
-use fairway_registry::probe::{Depth, ProbeError, Prober};
+use fairway_registry::payload::ImageSources;
+use fairway_registry::probe::{ProbeDepth, ProbeError, Prober};
 use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
@@ -53,10 +53,10 @@ impl Images {
         let mirrors = mirrors(cluster).await?;
         let images = by_reference(&target.content.image_references.images);
         let ImageSettings { depth, layouts, options } = self.settings.clone();
-        let sources = Places { layouts, mirrors, options, ..Places::default() };
+        let sources = ImageSources { layouts, mirrors, options, ..ImageSources::default() };
         let depth = match depth {
-            ImageDepth::Head => Depth::Head,
-            ImageDepth::Pull => Depth::Pull,
+            ImageDepth::Head => ProbeDepth::Head,
+            ImageDepth::Pull => ProbeDepth::Pull,
         };
         let (total, prober) = (images.len(), &Prober::new(sources, depth));
         let questions = images.into_iter().map(|(image, name)| probe(prober, image, name));
@@ -169,8 +169,8 @@ fn finding(total: usize, missing: usize, render: &str, release: &str) -> Finding
 #[cfg(test)]
 mod tests {
     use anyhow::Result;
-    use fairway_registry::payload::Tried;
-    use fairway_registry::pull::Options;
+    use fairway_registry::payload::FailedSource;
+    use fairway_registry::pull::PullOptions;
     use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
     use fairway_testkit::TestCluster;
     use fairway_testkit::releases::TestRelease;
@@ -179,8 +179,8 @@ mod tests {
     use super::*;
     use crate::testing::{create, define, reader, render, target};
 
-    fn failure(name: &str, error: fn(Vec<Tried>) -> ProbeError) -> Failure {
-        let tried = Tried { place: "mirror.example/a".to_owned(), why: "why".to_owned() };
+    fn failure(name: &str, error: fn(Vec<FailedSource>) -> ProbeError) -> Failure {
+        let tried = FailedSource { place: "mirror.example/a".to_owned(), why: "why".to_owned() };
         Failure { name: name.to_owned(), error: error(vec![tried]) }
     }
 
@@ -223,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn run_uses_mirrors_of_cluster() -> Result<()> {
-        let cluster = TestCluster::own().await?.over_tls().await?;
+        let cluster = TestCluster::start().await?.over_tls().await?;
         let directory = tempfile::tempdir()?;
         let layer = LayerBuilder::new().file("a", 0o644, "1")?.build()?;
         let image = Image::new(vec![layer], &ImageConfig::default());
@@ -231,7 +231,7 @@ mod tests {
         let check = Images::new(&ImageSettings {
             depth: ImageDepth::Head,
             layouts: vec![directory.path().to_owned()],
-            options: Options { attempts: 1, ..Options::default() },
+            options: PullOptions { attempts: 1, ..PullOptions::default() },
         });
         let there = format!("127.0.0.1:1/team/there@{}", image.digest());
         let missing = format!("127.0.0.1:1/team/missing@{}", Digest::of(b"missing"));

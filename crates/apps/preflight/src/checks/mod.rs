@@ -1,4 +1,19 @@
-//! Built-in checks.
+//! Built-in checks. Each one reads objects, and judges them in a pure function.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `admin_gates` | admin gates that are not acknowledged |
+//! | `custom_resources` | objects that the target release's CRDs would reject |
+//! | `drain` | obstacles to draining nodes |
+//! | `etcd` | quorum of etcd during the update |
+//! | `images` | availability of the images of the target release |
+//! | `network_type` | support of the cluster's network plugin |
+//! | `nodes` | health and capacity of nodes |
+//! | `olm_apis` | OLM operators that use APIs which the target release does not serve |
+//! | `olm_maximum` | OLM operators that declare a maximum version below the target |
+//! | `operators` | health of ClusterOperators and `MachineConfigPools` |
+//! | `removed_apis` | APIs in use that the target release does not serve |
+//! | `skew` | versions of kubelet, kernel and container runtime |
 
 mod admin_gates;
 mod custom_resources;

@@ -113,7 +113,7 @@ mod tests {
 
     #[tokio::test]
     async fn run_reads_network_of_cluster() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         let target = target("4.16.0", &TestRelease::new("4.17.0"))?;
         let run = async || Ok::<_, NoResult>((CHECK.run)(&reader(&cluster), &target).await?);
         assert_eq!(run().await?, BuiltInResult::default(), "a cluster without that API");

@@ -6,9 +6,9 @@
 //! (`OperatorApisMissing`). If permissions have wildcards, or other versions of an API remain, it
 //! is unknown (`OperatorApisUnknown`, for information).
 
-use fairway_compat::Minor;
-use fairway_compat::olm::Operator;
-use fairway_compat::olm::apis::{Lost, Needs, Outlook, Requests};
+use fairway_compat::KubernetesMinor;
+use fairway_compat::olm::OlmOperator;
+use fairway_compat::olm::apis::{ApiAvailability, ApiRequests, ApiUsage, LostApi};
 use fairway_findings::Finding;
 use fairway_text::chain;
 use futures::FutureExt as _;
@@ -41,7 +41,8 @@ async fn examine(cluster: &Cluster, target: &Target) -> Result<BuiltInResult, No
         }
         Err(error) => return Err(error.into()),
     };
-    let kubernetes = target.content.image_references.component("kubernetes").and_then(Minor::parse);
+    let kubernetes =
+        target.content.image_references.component("kubernetes").and_then(KubernetesMinor::parse);
     let mut unknown = Vec::new();
     if kubernetes.is_none() && !operators.is_empty() {
         unknown.push(
@@ -53,26 +54,26 @@ async fn examine(cluster: &Cluster, target: &Target) -> Result<BuiltInResult, No
     let lost = removed_apis(cluster, target, kubernetes).await?;
     let requests = match requests(cluster).await {
         Ok(requests) => requests,
-        Err(ClusterReadError::NotServed(_)) => Requests::default(),
+        Err(ClusterReadError::NotServed(_)) => ApiRequests::default(),
         Err(why) => {
             unknown.push(quoted(&chain(&why)));
-            Requests::default()
+            ApiRequests::default()
         }
     };
     let mut outlooks = Vec::new();
     for operator in operators {
         let csv = cluster.one_of(&OPERATORS.into(), &operator.namespace, &operator.name).await?;
         let Some(csv) = csv else { continue };
-        let needs = Needs::read(&serde_json::to_value(csv).unwrap_or_default());
+        let needs = ApiUsage::read(&serde_json::to_value(csv).unwrap_or_default());
         let needs = needs.with_requests(&requests);
-        outlooks.push((operator, Outlook::of(&needs, &lost)));
+        outlooks.push((operator, ApiAvailability::new(&needs, &lost)));
     }
     Ok(BuiltInResult { findings: evaluate(&outlooks), unknown, not_covered: String::new() })
 }
 
 /// Clients of APIs in the last 24 hours.
-async fn requests(cluster: &Cluster) -> Result<Requests, ClusterReadError> {
-    let mut requests = Requests::default();
+async fn requests(cluster: &Cluster) -> Result<ApiRequests, ClusterReadError> {
+    let mut requests = ApiRequests::default();
     let take =
         |count: DynamicObject| requests.add(&serde_json::to_value(count).unwrap_or_default());
     cluster.each_of(&COUNTS.into(), take).await?;
@@ -80,13 +81,13 @@ async fn requests(cluster: &Cluster) -> Result<Requests, ClusterReadError> {
 }
 
 /// Findings for all operators.
-fn evaluate(outlooks: &[(Operator, Outlook)]) -> Vec<Finding> {
-    let render = |is_it: fn(&Outlook) -> bool| -> Vec<String> {
+fn evaluate(outlooks: &[(OlmOperator, ApiAvailability)]) -> Vec<Finding> {
+    let render = |is_it: fn(&ApiAvailability) -> bool| -> Vec<String> {
         let those = outlooks.iter().filter(|(_, outlook)| is_it(outlook));
         those.map(|(operator, outlook)| format!("{operator}: {outlook}")).collect()
     };
-    let missing = render(|outlook| matches!(outlook, Outlook::Missing(_)));
-    let unknown = render(|outlook| matches!(outlook, Outlook::CannotTell { .. }));
+    let missing = render(|outlook| matches!(outlook, ApiAvailability::Missing(_)));
+    let unknown = render(|outlook| matches!(outlook, ApiAvailability::CannotTell { .. }));
     let mut findings = Vec::new();
     if !missing.is_empty() {
         let message = format!(
@@ -100,12 +101,12 @@ fn evaluate(outlooks: &[(Operator, Outlook)]) -> Vec<Finding> {
     }
     if !unknown.is_empty() {
         let message = format!(
-            "Unknown for {} whether the target release serves all required APIs: {}.",
+            "For {}, it is unknown whether the target release serves all required APIs: {}.",
             counted(unknown.len(), "operator"),
             listed(&unknown)
         );
-        let remediation = "Ask the vendors of these operators. Fairway can tell only if their \
-                           permissions name each API instead of using wildcards";
+        let remediation = "Ask the vendors of these operators. Fairway can determine this only if \
+                           their permissions name each API instead of using wildcards";
         findings.push(Finding::info("OperatorApisUnknown", message).remediation(remediation));
     }
     findings
@@ -113,17 +114,18 @@ fn evaluate(outlooks: &[(Operator, Outlook)]) -> Vec<Finding> {
 
 /// Lower bound of Kubernetes versions. APIs that the cluster does not serve are filtered
 /// separately.
-const FIRST_VERSION: Minor = Minor { major: 0, minor: 0 };
+const FIRST_VERSION: KubernetesMinor = KubernetesMinor { major: 0, minor: 0 };
 
 /// All APIs that the cluster serves and the target release does not.
 async fn removed_apis(
     cluster: &Cluster,
     target: &Target,
-    kubernetes: Option<Minor>,
-) -> Result<Vec<Lost>, ClusterReadError> {
+    kubernetes: Option<KubernetesMinor>,
+) -> Result<Vec<LostApi>, ClusterReadError> {
     let served = cluster.served().await?;
-    let gone = kubernetes.map_or_else(Vec::new, |it| Lost::between(FIRST_VERSION, it)).into_iter();
-    let mut lost: Vec<Lost> =
+    let gone =
+        kubernetes.map_or_else(Vec::new, |it| LostApi::between(FIRST_VERSION, it)).into_iter();
+    let mut lost: Vec<LostApi> =
         gone.filter(|it| served.contains(&format!("{}/{}", it.group, it.version))).collect();
     let crd_changes = crd_changes(&target.manifests);
     let take = |now: CustomResourceDefinition| {
@@ -136,7 +138,7 @@ async fn removed_apis(
 }
 
 /// Versions that the CRD of the cluster serves and that of the target release does not.
-fn removed_versions(now: &CustomResourceDefinition, change: &CrdChange) -> Vec<Lost> {
+fn removed_versions(now: &CustomResourceDefinition, change: &CrdChange) -> Vec<LostApi> {
     let retained: Vec<&str> = match change {
         CrdChange::Deleted => Vec::new(),
         CrdChange::Defined(target) => {
@@ -147,7 +149,7 @@ fn removed_versions(now: &CustomResourceDefinition, change: &CrdChange) -> Vec<L
     let spec = &now.spec;
     let served = spec.versions.iter().filter(|version| version.served);
     let gone = served.filter(|version| !retained.contains(&version.name.as_str()));
-    let lost = gone.map(|version| Lost {
+    let lost = gone.map(|version| LostApi {
         group: spec.group.clone(),
         version: version.name.clone(),
         resource: spec.names.plural.clone(),
@@ -201,7 +203,7 @@ mod tests {
 
     #[tokio::test]
     async fn run_finds_operators_with_removed_apis() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         let release = TestRelease::new("4.9.0").object("backups", backups(&["v1"]));
         let target = target("4.8.0", &release)?;
         let run = async || anyhow::Ok((CHECK.run)(&reader(&cluster), &target).await?);
@@ -229,8 +231,8 @@ mod tests {
         OperatorApisMissing (warning): 1 operator may stop working after the update: default/requires.v1: it uses an API that the target does not serve: backups.v1beta1.example.dev (required; replaced by example.dev/v1).
           Update these operators to versions that use the replacement of each API
           https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-        OperatorApisUnknown (info): Unknown for 2 operators whether the target release serves all required APIs: default/asks.v1: unknown: it may use backups.v1beta1.example.dev, of which another version remains, default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
-          Ask the vendors of these operators. Fairway can tell only if their permissions name each API instead of using wildcards
+        OperatorApisUnknown (info): For 2 operators, it is unknown whether the target release serves all required APIs: default/asks.v1: unknown: it may use backups.v1beta1.example.dev, which the target serves only in another version, default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
+          Ask the vendors of these operators. Fairway can determine this only if their permissions name each API instead of using wildcards
         ");
 
         let count = json!({
@@ -246,8 +248,8 @@ mod tests {
         OperatorApisMissing (warning): 2 operators may stop working after the update: default/asks.v1: it uses an API that the target does not serve: backups.v1beta1.example.dev (requested within the last 24 hours; replaced by example.dev/v1), default/requires.v1: it uses an API that the target does not serve: backups.v1beta1.example.dev (required; replaced by example.dev/v1).
           Update these operators to versions that use the replacement of each API
           https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-        OperatorApisUnknown (info): Unknown for 1 operator whether the target release serves all required APIs: default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
-          Ask the vendors of these operators. Fairway can tell only if their permissions name each API instead of using wildcards
+        OperatorApisUnknown (info): For 1 operator, it is unknown whether the target release serves all required APIs: default/wild.v1: unknown: its permissions contain the wildcards *.example.dev.
+          Ask the vendors of these operators. Fairway can determine this only if their permissions name each API instead of using wildcards
         ");
         insta::assert_snapshot!(answer.unknown.join("\n"), @"the target release does not declare its Kubernetes version, so only custom resources were compared");
         Ok(())

@@ -6,7 +6,7 @@
 //! unsupported. The check does nothing for updates within a minor version.
 
 use fairway_api::ClusterOperator;
-use fairway_compat::olm::{Declaration, Operator, Policy, Stream, Verdict};
+use fairway_compat::olm::{MaximumVersion, MinorVersion, OlmOperator, OlmPolicy, OperatorVerdict};
 use fairway_findings::Finding;
 use futures::FutureExt as _;
 
@@ -31,17 +31,18 @@ async fn examine(cluster: &Cluster, target: &Target) -> Result<BuiltInResult, No
         }
         Err(error) => return Err(error.into()),
     };
-    let (running, to) = (Stream::of(&target.source), Stream::of(&target.version));
+    let (running, to) =
+        (MinorVersion::from_version(&target.source), MinorVersion::from_version(&target.version));
     let findings = evaluate(&installed.operators, policy(cluster).await?, running, to);
     Ok(BuiltInResult { findings, unknown: installed.unknown, not_covered: String::new() })
 }
 
 /// Policy of the OLM guard, found by its ClusterOperator; the default without a guard.
-async fn policy(cluster: &Cluster) -> Result<Policy, ClusterReadError> {
+async fn policy(cluster: &Cluster) -> Result<OlmPolicy, ClusterReadError> {
     let mut policy = None;
     let take = |component: ClusterOperator| {
         let extension = component.status.and_then(|status| status.extension);
-        policy = policy.or(extension.as_ref().and_then(Policy::of_report));
+        policy = policy.or(extension.as_ref().and_then(OlmPolicy::from_report));
     };
     match cluster.each(take).await {
         Ok(()) | Err(ClusterReadError::NotServed(_)) => Ok(policy.unwrap_or_default()),
@@ -51,29 +52,33 @@ async fn policy(cluster: &Cluster) -> Result<Policy, ClusterReadError> {
 
 /// Findings for all operators.
 fn evaluate(
-    operators: &[Operator],
-    policy: Policy,
-    running: Stream,
-    target: Stream,
+    operators: &[OlmOperator],
+    policy: OlmPolicy,
+    running: MinorVersion,
+    target: MinorVersion,
 ) -> Vec<Finding> {
-    let having = |verdict: Verdict| -> Vec<&Operator> {
-        let has = |it: &&Operator| policy.verdict(&it.declared, running, target) == verdict;
+    let having = |verdict: OperatorVerdict| -> Vec<&OlmOperator> {
+        let has = |it: &&OlmOperator| policy.verdict(&it.declared, running, target) == verdict;
         operators.iter().filter(has).collect()
     };
-    let remedy = |operator: &Operator| {
-        let way_out = operator.way_out(policy, running, target)?;
+    let remedy = |operator: &OlmOperator| {
+        let way_out = operator.nearest_upgrade(policy, running, target)?;
         Some(format!("for {operator}, {way_out}"))
     };
-    let failing = having(Verdict::WillNotRun);
+    let failing = having(OperatorVerdict::WillNotRun);
     let ways_out: Vec<String> = failing.iter().filter_map(|operator| remedy(operator)).collect();
     let found = [
         will_not_run(&failing, &ways_out, target),
-        may_not_run(&having(Verdict::MayNotRun), target),
+        may_not_run(&having(OperatorVerdict::MayNotRun), target),
     ];
     found.into_iter().flatten().collect()
 }
 
-fn will_not_run(operators: &[&Operator], ways_out: &[String], target: Stream) -> Option<Finding> {
+fn will_not_run(
+    operators: &[&OlmOperator],
+    ways_out: &[String],
+    target: MinorVersion,
+) -> Option<Finding> {
     if operators.is_empty() {
         return None;
     }
@@ -92,25 +97,27 @@ fn will_not_run(operators: &[&Operator], ways_out: &[String], target: Stream) ->
     Some(Finding::warning("OperatorsWillNotRun", message).remediation(remediation))
 }
 
-fn limit(operator: &Operator) -> String {
+fn limit(operator: &OlmOperator) -> String {
     match &operator.declared {
-        Declaration::Maximum(maximum, origin) => format!("{operator} (up to {maximum}; {origin})"),
-        Declaration::Missing => {
+        MaximumVersion::Maximum(maximum, origin) => {
+            format!("{operator} (up to {maximum}; {origin})")
+        }
+        MaximumVersion::Missing => {
             format!("{operator} (no maximum version declared, and the OLM guard requires one)")
         }
-        Declaration::Invalid(why) => format!("{operator} ({why})"),
+        MaximumVersion::Invalid(why) => format!("{operator} ({why})"),
     }
 }
 
-fn may_not_run(operators: &[&Operator], target: Stream) -> Option<Finding> {
+fn may_not_run(operators: &[&OlmOperator], target: MinorVersion) -> Option<Finding> {
     if operators.is_empty() {
         return None;
     }
     let render: Vec<String> = operators
         .iter()
         .map(|operator| match &operator.declared {
-            Declaration::Invalid(why) => format!("{operator} ({why})"),
-            Declaration::Missing | Declaration::Maximum(..) => operator.to_string(),
+            MaximumVersion::Invalid(why) => format!("{operator} ({why})"),
+            MaximumVersion::Missing | MaximumVersion::Maximum(..) => operator.to_string(),
         })
         .collect();
     let message = format!(
@@ -154,7 +161,7 @@ mod tests {
 
     #[tokio::test]
     async fn run_compares_operators_with_target() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         let run = async |version: &str| {
             let target = target("4.8.0", &TestRelease::new(version))?;
             anyhow::Ok((CHECK.run)(&reader(&cluster), &target).await?)

@@ -17,9 +17,6 @@ use tracked::TrackedCheck;
 
 use crate::cluster::Resource;
 
-#[doc(hidden)]
-pub use self::CheckSchedule as Pace;
-
 /// Identity of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunIdentity {

@@ -83,7 +83,7 @@ pub enum JobCreatorError {
     #[error(transparent)]
     Failed(#[from] kube::Error),
     /// Not a kind of object that checks may have.
-    #[error("not an object of a check")]
+    #[error("the object does not belong to a check")]
     Unknown,
     /// Pods of removed Jobs still exist.
     #[error("timed out after {} seconds waiting for pods of checks to be deleted", TERMINATION_TIMEOUT.as_secs())]

@@ -62,7 +62,7 @@ pub fn operators(
     let cluster_operators = cluster_operators(included);
     let mut found = BTreeMap::new();
     for component in cluster_operators.keys() {
-        let why = "the release contains no check for it".to_owned();
+        let why = "the release contains no check for this component".to_owned();
         found.insert((*component).to_owned(), ComponentCheck::Settled(CheckOutcome::Skipped(why)));
     }
     let mut taken: BTreeMap<&str, &Manifest> = BTreeMap::new();
@@ -97,7 +97,7 @@ pub fn operators(
 
 fn second(first: &Manifest) -> ComponentCheck {
     let why = format!(
-        "a component can have only one check, and {} in {} is its first",
+        "a component can have only one check; {} in {} is already its check",
         first.id, first.file
     );
     ComponentCheck::Settled(CheckOutcome::no_result(CheckStatus::Refused, why))
@@ -123,7 +123,7 @@ fn is_job(manifest: &Manifest) -> bool {
 #[cfg(test)]
 mod tests {
     use fairway_release::Release;
-    use fairway_release::inclusion::Filter;
+    use fairway_release::inclusion::ManifestFilter;
     use fairway_testkit::releases::TestRelease;
     use serde_json::{Value, json};
 
@@ -151,9 +151,9 @@ mod tests {
         });
         let directory = tempfile::tempdir().unwrap();
         release.write(directory.path()).unwrap();
-        let files = fairway_registry::payload::unpacked(directory.path()).unwrap();
+        let files = fairway_registry::payload::read_unpacked(directory.path()).unwrap();
         let release = Release::load(&files, "image", "default").unwrap();
-        let selection = Filter::default().select(&release.manifests);
+        let selection = ManifestFilter::default().select(&release.manifests);
         let present = present.iter().map(|&name| name.to_owned()).collect();
         let found = operators(&selection.preflight_checks, &selection.included, &present);
         let lines = found.into_iter().map(|(name, operator)| match operator {
@@ -188,9 +188,9 @@ mod tests {
         insta::assert_snapshot!(rendered(&objects, &["network", "storage"]), @r#"
         extras: extras-preflight [] []
         network: network-preflight ["ServiceAccount", "Role"] [One(None, "network")]
-        network/another: NoResult { status: Refused, why: "a component can have only one check, and job \"network-preflight\" in 0000_50_network_30-job.json is its first", findings: [] }
+        network/another: NoResult { status: Refused, why: "a component can have only one check; job \"network-preflight\" in 0000_50_network_30-job.json is already its check", findings: [] }
         shiny: skipped, its ClusterOperator is new in the target release and does not exist in the cluster yet
-        storage: skipped, the release contains no check for it
+        storage: skipped, the release contains no check for this component
         stray-preflight: stray-preflight [] []
         "#);
     }

@@ -110,7 +110,7 @@ mod tests {
 
     #[tokio::test]
     async fn take_refusal_records_message() -> Result<()> {
-        let cluster = TestCluster::own().await?;
+        let cluster = TestCluster::start().await?;
         let client = cluster.client();
         let namespace = json!({"metadata": {"name": NAMESPACE}});
         let namespaces = Api::<k8s_openapi::api::core::v1::Namespace>::all(client.clone());

@@ -11,6 +11,3 @@ mod state;
 
 pub use creator::{DirectJobCreator, JobCreator, JobCreatorError, OperatorJobCreator};
 pub use runner::JobRunner;
-
-#[doc(hidden)]
-pub use self::{DirectJobCreator as OwnHands, JobCreator as Hands, JobRunner as Board};

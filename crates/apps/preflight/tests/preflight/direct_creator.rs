@@ -21,7 +21,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::monitor::{selection, settings};
+use crate::monitor::{settings, target};
 use crate::operator::{end, make_namespace};
 
 fn check(mut object: Value) -> Value {
@@ -84,7 +84,7 @@ async fn left(client: &Client, run: &str) -> Result<Vec<String>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn direct_creator_creates_and_removes_jobs() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+    let cluster = TestCluster::exclusive().await?;
     make_namespace(&cluster).await?;
     let (client, settings) = (cluster.client(), settings());
     let run = run(&settings);
@@ -92,7 +92,7 @@ async fn direct_creator_creates_and_removes_jobs() -> Result<()> {
     let creates = Arc::clone(&hands) as Arc<dyn fairway_preflight::jobs::JobCreator>;
     let board = Arc::new(JobRunner::new(client.clone(), &settings.run, creates));
     let content = release().load()?;
-    let (selection, checks) = (selection(), Vec::new());
+    let (selection, checks) = (target(), Vec::new());
     let runner =
         Runner::prepare(client.clone(), &settings, &selection, content, checks, Some(board))
             .await?;
@@ -116,7 +116,7 @@ async fn direct_creator_creates_and_removes_jobs() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn direct_creator_leaves_nothing_after_cancellation() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+    let cluster = TestCluster::exclusive().await?;
     make_namespace(&cluster).await?;
     let (client, settings) = (cluster.client(), settings());
     let hands = Arc::new(DirectJobCreator::new(client.clone(), run(&settings)));

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fairway_api::{ClusterOperator, Version};
-use fairway_findings::{CheckKind, Document, ExecutionStatus, Expected, Finding};
+use fairway_findings::{CheckKind, Document, ExecutionStatus, ExpectedDocument, Finding};
 use fairway_preflight::check::{BuiltInCheck, BuiltInResult, NoResult};
 use fairway_preflight::cluster::{Cluster, Resource};
 use fairway_preflight::engine::CheckSchedule;
 use fairway_preflight::monitor::{MonitorError, MonitorPaths, monitor};
 use fairway_preflight::results::RESULT_FILE;
-use fairway_preflight::selection::SelectionSettings;
 use fairway_preflight::settings::{ImageSettings, Settings};
+use fairway_preflight::target::SelectionSettings;
 use fairway_preflight::target::Target;
 use fairway_testkit::objects::cluster_operator;
 use fairway_testkit::releases::TestRelease;
@@ -100,7 +100,7 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-pub(crate) fn selection() -> SelectionSettings {
+pub(crate) fn target() -> SelectionSettings {
     let profile = "self-managed-high-availability".to_owned();
     SelectionSettings { profile, exclude: None }
 }
@@ -160,7 +160,7 @@ fn risks(document: &Document) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn monitor_repeats_checks_on_changes() -> Result<()> {
-    let cluster = TestCluster::in_turn().await?;
+    let cluster = TestCluster::exclusive().await?;
     let operators: Api<ClusterOperator> = Api::all(cluster.client());
     for name in ["network", "storage"] {
         operators.create(&PostParams::default(), &cluster_operator(name)).await?;
@@ -184,7 +184,7 @@ async fn monitor_repeats_checks_on_changes() -> Result<()> {
     let (client, at, ended) = (cluster.client(), paths.clone(), stop.clone());
     let looking = tokio::spawn(async move {
         let checks: Vec<Box<dyn BuiltInCheck>> = vec![Box::new(Names), Box::new(Broken)];
-        monitor(client, &settings(), &selection(), checks, &at, ended).await
+        monitor(client, &settings(), &target(), checks, &at, ended).await
     });
 
     let first = results(&paths.results, "the first pass", |known| known.completed.is_some());
@@ -194,7 +194,7 @@ async fn monitor_repeats_checks_on_changes() -> Result<()> {
     greedy Refused: it asks for a host path
     names Passed
     network Found
-    plain Skipped: the release contains no check for it
+    plain Skipped: the release contains no check for this component
     shiny Skipped: its ClusterOperator is new in the target release and does not exist in the cluster yet
     storage Failed: no such driver
     ");
@@ -235,12 +235,11 @@ async fn monitor_without_payload_reports_failure_in_results() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let paths = MonitorPaths { payload: "/nowhere".into(), results: directory.path().to_owned() };
     let stop = CancellationToken::new();
-    let ended =
-        monitor(cluster.client(), &settings(), &selection(), Vec::new(), &paths, stop).await;
+    let ended = monitor(cluster.client(), &settings(), &target(), Vec::new(), &paths, stop).await;
     assert!(matches!(ended, Err(MonitorError::Payload(_))));
     let written = fs::read(directory.path().join(RESULT_FILE))?;
     let Settings { image, .. } = settings();
-    let expected = Expected { run: RUN, target_version: "5.1.0", target_image: &image };
+    let expected = ExpectedDocument { run: RUN, target_version: "5.1.0", target_image: &image };
     let known = Document::read(&written, &expected)?.document;
     insta::assert_snapshot!(known.message.lines().next().unwrap_or_default(), @"invalid release, 2 errors:");
     assert_eq!(known.execution_status, ExecutionStatus::Failed);

@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Result;
-use fairway_testbed::job::{self, Job};
+use fairway_testbed::bench_job::{self, Job};
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::platform::Platform;
 use fairway_testkit::testbed::wrk::{Load, Wrk};
@@ -31,7 +31,7 @@ const CONNECTIONS: usize = 8;
 const START: Job = Job { name: "start", work: start_and_stop };
 
 fn main() -> Result<()> {
-    if job::do_own(&[START])? {
+    if bench_job::do_own(&[START])? {
         return Ok(());
     }
     let platform = Platform::find()?;

@@ -220,7 +220,7 @@ fn write(status: &ServiceStatus, ready: bool, age_seconds: Option<i64>) -> Strin
     status.quarantined.truncate(MAX_LISTED_QUARANTINED);
     let more_quarantined = (more > 0).then_some(more);
     let report = Report { ready, age_seconds, status, more_quarantined };
-    serde_json::to_string_pretty(&report).expect("texts and numbers can be written") + "\n"
+    serde_json::to_string_pretty(&report).expect("strings and numbers always serialize") + "\n"
 }
 
 pub(super) fn metrics(state: &State) -> HttpResponse {

@@ -125,7 +125,7 @@ pub(super) enum RequestError {
     Busy,
     #[error("the path is longer than {} characters", super::MAX_URI)]
     UriTooLong,
-    #[error("cannot read a file")]
+    #[error("cannot read the requested file")]
     File,
     /// Unknown path: the response has no body.
     #[error("no such path")]
@@ -171,7 +171,7 @@ impl RequestError {
             return empty(self.status());
         }
         let body = ErrorBody { kind: self.kind(), value: self.to_string() };
-        let body = serde_json::to_vec(&body).expect("texts can be written");
+        let body = serde_json::to_vec(&body).expect("strings always serialize");
         let mut response = Response::new(Full::new(body.into()));
         *response.status_mut() = self.status();
         let headers = response.headers_mut();

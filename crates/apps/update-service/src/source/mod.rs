@@ -5,8 +5,6 @@ mod local;
 mod repository;
 mod tarball;
 
-#[doc(hidden)]
-pub use image::SignaturePolicy as Signatures;
 pub use image::{GraphDataImage, SignaturePolicy};
 pub use local::{Directory, ReleasesFile};
 pub use repository::Repository;
@@ -14,7 +12,7 @@ pub use tarball::Tarball;
 
 use std::time::Duration;
 
-use fairway_graph::Problem;
+use fairway_graph::GraphProblem;
 use futures::future::BoxFuture;
 
 /// Time for which content must not change before it is used, so that a partial write is not
@@ -39,7 +37,7 @@ pub struct SourceContent<T> {
     /// The content.
     pub content: T,
     /// Problems of parts that are omitted.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<GraphProblem>,
 }
 
 /// A source with its poll interval.
@@ -56,6 +54,3 @@ impl<T> PolledSource<T> {
         Self { source: Box::new(source), every }
     }
 }
-
-#[doc(hidden)]
-pub use self::{PolledSource as Watched, SETTLE_PERIOD as SETTLE, SourceContent as Found};

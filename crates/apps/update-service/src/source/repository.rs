@@ -1,6 +1,6 @@
 //! Releases from a registry or an OCI layout.
 
-use fairway_graph::{Problem, ReleaseImage};
+use fairway_graph::{GraphProblem, ReleaseImage};
 use fairway_registry::releases::{
     ScanCache, ScanProblem, ScanProgress, ScanResult, ScanSettings, Source as ImageSource,
     scan_with,
@@ -36,11 +36,6 @@ impl Repository {
     pub fn with_progress(self, progress: impl Fn(ScanProgress) + Send + Sync + 'static) -> Self {
         Self { progress: Box::new(progress), ..self }
     }
-
-    #[doc(hidden)]
-    pub fn telling(self, progress: impl Fn(ScanProgress) + Send + Sync + 'static) -> Self {
-        self.with_progress(progress)
-    }
 }
 
 impl Source<Vec<ReleaseImage>> for Repository {
@@ -73,9 +68,9 @@ fn content(ScanResult { releases, report }: ScanResult) -> SourceContent<Vec<Rel
         let release = format!("{}:{}", report.repository, problem.tag);
         let why = problem.reason.to_string();
         if problem.kept {
-            Problem::UnconfirmedRelease { release, why }
+            GraphProblem::UnconfirmedRelease { release, why }
         } else {
-            Problem::UnreadableRelease { release, why }
+            GraphProblem::UnreadableRelease { release, why }
         }
     };
     SourceContent { content: releases, problems: report.problems.iter().map(problem).collect() }

@@ -40,7 +40,7 @@ enum TarballError {
     Io { path: PathBuf, source: io::Error },
     #[error("{} has more than {MAX_ENTRIES} entries", path.display())]
     TooMany { path: PathBuf },
-    #[error("{} has more than {MAX_UNPACKED} bytes", path.display())]
+    #[error("{} unpacks to more than {MAX_UNPACKED} bytes", path.display())]
     TooLarge { path: PathBuf },
     #[error("{} is truncated: the end of the archive is missing", path.display())]
     Truncated { path: PathBuf },
@@ -327,7 +327,7 @@ mod tests {
             rest = rest.saturating_sub(zeros.len() as u64);
         }
         let refused = found(&encoder.finish().unwrap()).unwrap_err();
-        assert_eq!(refused, format!("a.tar has more than {MAX_UNPACKED} bytes"));
+        assert_eq!(refused, format!("a.tar unpacks to more than {MAX_UNPACKED} bytes"));
     }
 
     #[test]

@@ -108,7 +108,7 @@ async fn rejected_data_reports_reason() {
     let service = data.serve().await;
     data.write("blocked-edges/New.yaml", "from: .*");
     until(&service, |status| status.held.is_some()).await;
-    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may fail to block updates: blocked-edges/New.yaml: no `to`, no update is blocked");
+    insta::assert_snapshot!(service.status().held.clone().unwrap(), @"new graph-data may fail to block updates: blocked-edges/New.yaml: no `to`; no update is blocked");
     data.remove("blocked-edges/New.yaml");
     until(&service, |status| status.held.is_none()).await;
 }

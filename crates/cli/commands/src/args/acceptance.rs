@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use fairway_api::limits;
-use fairway_risk::Until;
+use fairway_risk::AcceptanceEnd;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
@@ -46,7 +46,7 @@ impl FromStr for RiskChoice {
 #[derive(Clone, Debug)]
 pub(crate) enum UntilChoice {
     /// At a time, or at the end of a day.
-    At(Until),
+    At(AcceptanceEnd),
     /// After a duration from now.
     After(Span),
 }
@@ -55,7 +55,7 @@ impl FromStr for UntilChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(until) = Until::try_from(text.to_owned()) {
+        if let Ok(until) = AcceptanceEnd::try_from(text.to_owned()) {
             return Ok(Self::At(until));
         }
         let span = text.parse::<Span>().ok().filter(|span| span.is_positive());
@@ -67,7 +67,7 @@ impl FromStr for UntilChoice {
 
 impl UntilChoice {
     /// Expiry as it is stored.
-    pub(crate) fn from(&self, now: Timestamp) -> Result<Until, String> {
+    pub(crate) fn from(&self, now: Timestamp) -> Result<AcceptanceEnd, String> {
         match self {
             Self::At(until) => Ok(until.clone()),
             Self::After(span) => {
@@ -75,7 +75,7 @@ impl UntilChoice {
                 let end =
                     end.map_err(|_| "the expiry is too far in the future".to_owned())?.timestamp();
                 let whole = Timestamp::from_second(end.as_second()).unwrap_or(end);
-                Until::try_from(whole.to_string()).map_err(|error| error.to_string())
+                AcceptanceEnd::try_from(whole.to_string()).map_err(|error| error.to_string())
             }
         }
     }

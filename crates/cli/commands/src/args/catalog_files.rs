@@ -23,10 +23,8 @@ impl FromStr for CatalogFiles {
             Some((namespace, name)) if is_word(namespace) && is_word(name) && !path.is_empty() => {
                 Ok(Self { stands_for: Some(format!("{namespace}/{name}")), path: path.into() })
             }
-            _ => Err(
-                "not of the form NAMESPACE/NAME=DIR; prefix a directory that contains = with ./="
-                    .to_owned(),
-            ),
+            _ => Err("not of the form NAMESPACE/NAME=DIR, which a path that contains = requires"
+                .to_owned()),
         }
     }
 }

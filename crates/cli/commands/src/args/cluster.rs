@@ -10,7 +10,7 @@ use super::duration::some_time;
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Kubeconfig; default: `$KUBECONFIG`, `~/.kube/config`, or in a pod its ServiceAccount
+    /// Kubeconfig; default: `$KUBECONFIG`, `~/.kube/config`, or the ServiceAccount of the pod
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
@@ -18,7 +18,8 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 
-    /// User to impersonate, such as system:serviceaccount:NAMESPACE:NAME; needs a permission
+    /// User to impersonate, such as system:serviceaccount:NAMESPACE:NAME; requires the RBAC verb
+    /// `impersonate`
     #[arg(long = "as", value_name = "USER", value_parser = named)]
     pub(crate) act_as: Option<String>,
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
 use clap::error::ErrorKind;
-use fairway_example::images::{CHECK_PROGRAM, FORGOTTEN};
+use fairway_example::images::{CHECK_PROGRAM, MISSING_COMMAND_VARIABLE};
 
 /// Arguments of an example operator.
 #[derive(clap::Args)]
@@ -58,7 +58,7 @@ pub(crate) fn insert_check_subcommand(mut arguments: Vec<OsString>) -> Vec<OsStr
 /// Returns the error of an unknown subcommand, for a release of the example platform that is older
 /// than the subcommand.
 pub(crate) fn forgotten(command: &clap::Command, typed: Option<&OsString>) -> Option<clap::Error> {
-    unknown(command, typed, std::env::var_os(FORGOTTEN))
+    unknown(command, typed, std::env::var_os(MISSING_COMMAND_VARIABLE))
 }
 
 fn unknown(

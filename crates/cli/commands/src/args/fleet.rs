@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Subcommand, ValueHint};
 use fairway_api::Version;
-use fairway_insight::Word;
+use fairway_insight::ShellWord;
 use jiff::Timestamp;
 
 use super::cluster::ClusterArgs;
@@ -25,14 +25,16 @@ pub(crate) struct FleetArgs {
 pub(crate) enum FleetCommand {
     /// Report the updates and blockers of several clusters
     ///
-    /// Each cluster and version has a verdict: recommended, not recommended with the unaccepted
-    /// risks, not available, unknown, or already installed. The report also shows blockers of the
-    /// cluster and the findings of preflights. It lists risks that clusters share once. Without
-    /// `--to`, it shows the best update of each minor version. The command changes nothing and does
-    /// not evaluate alerts: use `fairway upgrade recommend`.
+    /// The report shows a verdict for each cluster and version: recommended, not recommended with
+    /// the unaccepted risks, not available, unknown, or already installed. The report also shows
+    /// blockers of the cluster and the findings of preflights. It lists each risk once, with its
+    /// clusters. Without `--to`, it shows one update of each minor version: the latest recommended
+    /// one, or else the latest. The command changes nothing and does not evaluate alerts; for
+    /// alerts, run `fairway upgrade recommend`.
     ///
-    /// An unreachable cluster has a row as well. The exit code is 0 if all clusters can update, 3
-    /// if a cluster cannot, 4 if that is unknown for a cluster, and 1 if no cluster can be read.
+    /// The report also has a row for each unreachable cluster. The exit code is 0 if all clusters
+    /// can update, 3 if a cluster cannot, 4 if that is unknown for a cluster, and 1 if no cluster
+    /// can be read.
     #[command(after_help = "\
 Examples:
   fairway fleet report --all-contexts
@@ -44,10 +46,10 @@ Examples:
 
     /// Run preflights of a release in several clusters
     ///
-    /// The command requests the same preflight in each cluster as `fairway upgrade
-    /// --mode=preflight`: it changes nothing, and a running update continues. A failure in one
-    /// cluster does not affect others. With `--wait`, the command waits for the results; otherwise,
-    /// `fairway fleet report` shows them later.
+    /// In each cluster, the command requests the same preflight as `fairway upgrade
+    /// --mode=preflight`: it applies no manifests of the release, and an update in progress
+    /// continues. A failure in one cluster does not affect others. With `--wait`, the command waits
+    /// for the results; otherwise, `fairway fleet report` shows them later.
     ///
     /// The exit code is 3 if a cluster has unaccepted findings, 4 if that is unknown for a cluster,
     /// 5 on a timeout, and 1 if no cluster can be reached.
@@ -65,7 +67,8 @@ pub(crate) struct FleetReportArgs {
     #[arg(long, value_name = "VERSION", value_delimiter = ',')]
     to: Vec<Version>,
 
-    /// Directory of recorded clusters: each is an `X-cv.yaml` with its other files, or a directory
+    /// Directory of recorded clusters: each is a file `X-cv.yaml` with the other files of the
+    /// prefix `X-`, or a subdirectory
     #[arg(
         long,
         value_name = "DIR",
@@ -76,8 +79,8 @@ pub(crate) struct FleetReportArgs {
     )]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Time for the computation of ages, such as 2026-12-31T12:00:00Z; default: the last change in
-    /// the files of each cluster
+    /// Time to use as the current time for recorded clusters, such as 2026-12-31T12:00:00Z;
+    /// default: the last change in the files of each cluster
     #[arg(long, value_name = "TIME", value_parser = time, requires = "dir", help_heading = "Clusters")]
     pub(crate) at: Option<Timestamp>,
 
@@ -117,7 +120,7 @@ pub(crate) struct FleetPreflightArgs {
     #[arg(long)]
     pub(crate) no_wait: bool,
 
-    /// Timeout for the operator of each cluster to see the request
+    /// Timeout for the operator of each cluster to observe the request
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = some_time, conflicts_with = "no_wait")]
     pub(crate) timeout: Duration,
 
@@ -166,7 +169,7 @@ impl MembersArgs {
         if self.all_contexts {
             return "--all-contexts".to_owned();
         }
-        format!("--contexts={}", Word(&self.contexts().collect::<Vec<_>>().join(",")))
+        format!("--contexts={}", ShellWord(&self.contexts().collect::<Vec<_>>().join(",")))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
-use fairway_graph::lint::Rule;
+use fairway_graph::lint::LintRule;
 
 use super::registry::{GraphDataImageArgs, RegistryArgs, ReleasesArgs};
 use super::report::ReportArgs;
@@ -47,10 +47,10 @@ Examples:
   fairway graph lint --output=sarif > findings.sarif")]
     Lint(LintArgs),
 
-    /// Show the graph as text, picture or JSON
+    /// Show the graph as text, JSON, DOT or SVG
     ///
     /// The text lists all releases with the sources of their updates: `<-` for all clusters, `<?`
-    /// for clusters to which the risks in parentheses do not apply. Pictures omit updates that a
+    /// for clusters to which the risks in parentheses do not apply. DOT and SVG omit updates that a
     /// sequence of other updates covers; text and JSON are complete.
     #[command(after_help = "\
 Examples:
@@ -70,7 +70,7 @@ Example:
 
     /// Explain why an update is available, conditional or blocked
     ///
-    /// The output names the file and the rule. The exit code is 0 if the update is available, also
+    /// The output names the file and the rule. The exit code is 0 if the update is available, even
     /// if only conditionally, 3 if it is not, and 4 if a version is unknown.
     #[command(after_help = "\
 Example:
@@ -192,7 +192,7 @@ pub(crate) struct LintArgs {
 
 /// Names of all rules, with their summaries.
 fn rules() -> PossibleValuesParser {
-    let value = |rule: &Rule| PossibleValue::new(rule.id).help(rule.summary);
+    let value = |rule: &LintRule| PossibleValue::new(rule.id).help(rule.summary);
     fairway_graph::lint::rules().into_iter().map(value).into()
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct StatusArgs {
     #[arg(long, conflicts_with = "from_file")]
     pub(crate) watch: bool,
 
-    /// Timeout of `--watch`; default: until the update is complete
+    /// Timeout of `--watch`; default: none
     #[arg(long, value_name = "DURATION", value_parser = some_time, requires = "watch")]
     pub(crate) timeout: Option<Duration>,
 

@@ -18,7 +18,7 @@ pub(crate) struct InstallArgs {
     #[arg(long, value_name = "IMAGE")]
     pub(crate) release_image: String,
 
-    /// Repository from which the cluster pulls the image; default: that of --release-image
+    /// Repository from which the cluster pulls the image; default: that of `--release-image`
     #[arg(long, value_name = "REPOSITORY")]
     pub(crate) pull_from: Option<String>,
 

@@ -10,7 +10,7 @@ use super::duration::duration;
 pub(crate) const ADVICE: &str = "--lease-duration must be longer than --lease-renew-deadline, \
      which must be at least twice --lease-retry-period";
 
-#[expect(clippy::struct_field_names, reason = "each is named as its flag")]
+#[expect(clippy::struct_field_names, reason = "each field is named after its flag")]
 #[derive(clap::Args)]
 pub(crate) struct LeaseArgs {
     /// Lease duration: candidates wait this long for an unresponsive leader

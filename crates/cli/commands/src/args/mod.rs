@@ -1,4 +1,22 @@
 //! Arguments of the command line, with their help.
+//!
+//! `Args` is the root. A module has the arguments of one command, or arguments that several
+//! commands share:
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `upgrade`, `acceptance`, `upgrade_preflight` | `fairway upgrade` |
+//! | `insight`, `plan`, `explain` | `fairway upgrade status`, `recommend`, `plan` and `explain` |
+//! | `fleet` | `fairway fleet` |
+//! | `graph`, `release`, `release_new` | `fairway graph` and `fairway release` |
+//! | `install`, `olm` | `fairway install` and `fairway olm` |
+//! | `operator`, `olm_guard`, `preflight`, `update_service` | long-running processes |
+//! | `example` | the example platform |
+//! | `cluster`, `source` | selection of a cluster or of a recorded one |
+//! | `registry`, `content`, `pull_spec` | registries, contents of a release, image references |
+//! | `catalog_files` | file-based catalogs |
+//! | `lease`, `waiting`, `duration` | leader election, timeouts, durations |
+//! | `report` | output format |
 
 pub(crate) mod acceptance;
 pub(crate) mod catalog_files;
@@ -112,14 +130,14 @@ pub(crate) enum Command {
     /// root nor a container engine, starts in seconds and keeps all state in memory. `kubectl`
     /// works as with any cluster.
     ///
-    /// It includes an example platform of six operators in several releases, built from this
-    /// binary, with an update service and the cluster-version operator. `--tour` demonstrates
-    /// updates of this platform.
+    /// It includes an example platform of six operators in several releases, with an update service
+    /// and the cluster-version operator. All their images are built from this binary. `--tour`
+    /// demonstrates updates of this platform.
     ///
-    /// Pods run as processes, in their own namespaces if the kernel allows it. Their images come
-    /// from OCI image layouts. The image `shell` contains the shell and the basic tools of this
-    /// host and is always available. `--images` adds other images, such as one written by `skopeo
-    /// copy docker://… oci:DIR:NAME`.
+    /// Pods run as processes, in their own Linux namespaces if the kernel allows it. Their images
+    /// come from OCI image layouts. The image `shell` contains the shell and the basic tools of
+    /// this host and is always available. `--images` adds other images, such as one written by
+    /// `skopeo copy docker://… oci:DIR:NAME`.
     #[cfg(feature = "sandbox")]
     Sandbox(SandboxArgs),
 
@@ -149,19 +167,19 @@ Examples:
 
     /// Request an update, or show the updates of the cluster
     ///
-    /// Without a request, the command lists the updates that are recommended for this cluster, and
-    /// all blockers. `--include-not-recommended` adds the other updates with their risks. JSON and
-    /// YAML always contain both.
+    /// Without an option that requests or withdraws something, the command lists the updates that
+    /// are recommended for this cluster, and all blockers. `--include-not-recommended` adds the
+    /// other updates with their risks. JSON and YAML always contain both.
     ///
     /// The exit code is 4 if the available updates are unknown: the operator has not contacted the
     /// update service yet, the update service has not responded, or the cluster has no
     /// ClusterVersion.
     ///
-    /// `--to`, `--to-image` and `--to-latest` request an update, `--clear` withdraws it. The
-    /// operator accepts or refuses the request; the command waits for its decision and prints it.
-    /// `--wait` waits until the update is complete. The exit code is 3 if a risk, a check or the
-    /// operator blocks the update. It is 5 on a timeout; the request stays in place. It is 6 if the
-    /// update has risks in addition to the accepted ones.
+    /// `--to`, `--to-image`, `--to-latest` and `--to-multi-arch` request an update. `--clear`
+    /// withdraws the request. The operator accepts or refuses the request; the command waits for
+    /// its decision and prints it. `--wait` waits until the update is complete. The exit code is 3
+    /// if a risk, a check or the operator blocks the update. It is 5 on a timeout; the request
+    /// stays in place. It is 6 if new risks have appeared since the risks were accepted.
     ///
     /// A downgrade, a skipped minor version, a pre-release, a release of a candidate channel, an
     /// image with an unknown version, and `--force` need a confirmation: at the terminal, or with
@@ -169,12 +187,13 @@ Examples:
     ///
     /// A preflight runs the checks of a release against this cluster before an update.
     /// `--mode=preflight` requests it, `--status-preflight` shows its findings, `--clear-preflight`
-    /// withdraws it, and `--dry-run` does all three. A preflight changes nothing, and a running
-    /// update continues. The exit code is 0 without unaccepted findings, 3 with unaccepted
-    /// findings, and 4 if the result is unknown: the preflight is not complete, some checks have no
-    /// result, or the operator does not support preflights.
+    /// withdraws it, and `--dry-run` does all three. A preflight applies no manifests of the
+    /// release, and an update in progress continues. The exit code is 0 without unaccepted
+    /// findings, 3 with unaccepted findings, and 4 if the result is unknown: the preflight is not
+    /// complete, some checks have no result, or the operator does not support preflights.
     ///
-    /// A request without a mode is an update: never remove only `mode` from ClusterVersion.
+    /// A request without a mode is an update. To withdraw a preflight, use `--clear-preflight`:
+    /// removing only `mode` from `spec.desiredUpdate` requests the update.
     #[command(after_help = "\
 Examples:
   fairway upgrade
@@ -235,12 +254,14 @@ Examples:
     /// Block updates that installed OLM operators do not support
     ///
     /// Operators declare their maximum platform version in the annotation
-    /// `operators.coreos.com/maxOpenShiftVersion` or in the OLM property. The OLM guard reports in
-    /// a ClusterOperator which operators block which updates, and refuses to install operators that
-    /// do not support the version of this cluster. Without a ClusterVersion it does neither.
+    /// `operators.coreos.com/maxOpenShiftVersion` or in the OLM property `olm.maxOpenShiftVersion`.
+    /// The OLM guard reports in a ClusterOperator which operators block which updates, and refuses
+    /// to install operators that do not support the version of this cluster. Without a
+    /// ClusterVersion it does neither.
     ///
-    /// An unavailable guard blocks nothing. The guard creates and renews the certificate of its
-    /// webhook. All replicas answer admission requests; only the leader writes.
+    /// While the guard is unavailable, its webhook refuses nothing. The guard creates and renews
+    /// the certificate of its webhook. All replicas answer admission requests; only the leader
+    /// writes.
     #[command(after_help = "\
 Examples:
   fairway olm-guard --kubeconfig=kubeconfig --cluster-operator=olm-guard \\
@@ -251,9 +272,9 @@ Examples:
     /// Run the checks of a release against a cluster
     ///
     /// With `--once`, the command reads the release from a registry, an OCI image layout or a
-    /// directory, runs its checks, and prints the findings. It needs no operator, changes nothing
-    /// and only needs read permissions. It verifies the digest of the release, but not its
-    /// signature: use `fairway release verify`.
+    /// directory, runs its checks, and prints the findings. It needs no operator. Without `--jobs`,
+    /// it changes nothing and only needs read permissions. It verifies the digest of the release,
+    /// but not its signature: use `fairway release verify`.
     ///
     /// The exit code is 0 without findings, 3 with findings, and 4 if a check has no result and
     /// there are no findings.
@@ -271,8 +292,8 @@ Examples:
     /// Create, inspect, compare, sign and verify release images
     ///
     /// The commands are for platform builders. A release image is the Fairway image with the
-    /// manifests of all operators and the list of their images. It contains everything that a
-    /// cluster needs for an update.
+    /// manifests of all operators and the list of their images. It contains or references
+    /// everything that a cluster needs for an update.
     Release(ReleaseArgs),
 
     /// Show which platform versions OLM operators support
@@ -283,7 +304,7 @@ Examples:
 
     /// Print the CRDs of the update API
     ///
-    /// Apply them with `fairway crds | kubectl apply -f -`, or write them to a repository with
+    /// Apply them with `fairway crds | kubectl apply -f -`, or write them to a directory with
     /// `fairway crds --dir=…`. API servers older than 1.25 drop the validation rules of the CRDs;
     /// kubectl then needs `--validate=false`.
     Crds(CrdsArgs),
@@ -293,15 +314,16 @@ Examples:
     /// For bash: `source <(fairway completion bash)`; for zsh, the same, or write it to a file
     /// `_fairway` in a directory of `$fpath`. For fish: `fairway completion fish | source`.
     ///
-    /// In these three shells, completion also covers versions, images, channels, risks and contexts
-    /// of the cluster that the command line selects, with a timeout of one second. For completion
-    /// as a plugin of kubectl or oc, create a link to this binary with the name
-    /// `kubectl_complete-fairway` or `oc_complete-fairway`.
+    /// In these three shells, completion also covers kubeconfig contexts, and the versions, images,
+    /// channels and risks of the cluster that the command line selects, with a timeout of one
+    /// second. For completion as a plugin of kubectl or oc, create a link to this binary with the
+    /// name `kubectl_complete-fairway` or `oc_complete-fairway`.
     Completion(CompletionArgs),
 
     /// Write the manual pages to a directory
     ///
-    /// The command writes one page for each command. Read it with `man -l DIR/fairway.1`.
+    /// The command writes one page for each command. For example, read the first page with `man -l
+    /// DIR/fairway.1`.
     Man(ManArgs),
 
     /// Run an operator of the example platform in a pod

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
-use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy, Stream};
+use fairway_compat::olm::{InvalidPolicy, MinorVersion, MissingPolicy, OlmPolicy};
 
 use super::catalog_files::CatalogFiles;
 use super::report::ReportArgs;
@@ -20,9 +20,10 @@ pub(crate) struct OlmArgs {
 pub(crate) enum OlmCommand {
     /// List OLM operators and the platform versions that they support
     ///
-    /// The output shows the declaration of each operator, its source, and its effect on the updates
-    /// of this cluster. For an operator that blocks an update, it shows the nearest version that
-    /// does not. Declarations in a catalog take precedence over those of the installed operator.
+    /// The output shows the maximum version that each operator declares, the source of the
+    /// declaration, and its effect on the updates of this cluster. For an operator that blocks an
+    /// update, it shows the nearest version of the operator that does not. Declarations in a
+    /// catalog take precedence over those of the installed operator.
     ///
     /// With `--to`, the exit code is 3 if an operator does not support that version, and 4 if the
     /// version of this cluster is unknown.
@@ -38,9 +39,9 @@ Examples:
 
     /// Check which bundles of a catalog a platform version accepts
     ///
-    /// A bundle is refused if the platform is newer than the maximum version that the bundle
-    /// declares. The command reports maximum versions that are invalid or numbers: as a number,
-    /// 4.10 becomes 4.1 in a cluster.
+    /// The OLM guard refuses a bundle if the platform is newer than the maximum version that the
+    /// bundle declares. The command also reports maximum versions that are invalid, or numbers
+    /// instead of strings: the number 4.10 becomes 4.1.
     ///
     /// The exit code is 3 if the newest bundle of a channel is refused, or a maximum version is
     /// invalid.
@@ -53,7 +54,7 @@ Examples:
 
 #[derive(clap::Args)]
 pub(crate) struct OlmListArgs {
-    /// Also check this version
+    /// Also check whether operators support this platform version
     #[arg(long, value_name = "VERSION", value_parser = tolerant_version)]
     pub(crate) to: Option<Version>,
 
@@ -83,7 +84,7 @@ pub(crate) struct OlmCheckArgs {
 
     /// Platform version, such as 4.9
     #[arg(long, value_name = "VERSION", value_parser = stream)]
-    pub(crate) cluster_version: Stream,
+    pub(crate) cluster_version: MinorVersion,
 
     /// Check only this package
     #[arg(long, value_name = "NAME")]
@@ -124,8 +125,8 @@ pub(crate) enum Missing {
 }
 
 impl PolicyArgs {
-    pub(crate) fn policy(&self) -> Policy {
-        Policy {
+    pub(crate) fn policy(&self) -> OlmPolicy {
+        OlmPolicy {
             invalid: match self.invalid {
                 Invalid::Allow => InvalidPolicy::Allow,
                 Invalid::Block => InvalidPolicy::Block,
@@ -143,6 +144,6 @@ fn tolerant_version(text: &str) -> Result<Version, String> {
     Version::parse_tolerant(text).map_err(|error| error.to_string())
 }
 
-fn stream(text: &str) -> Result<Stream, String> {
-    tolerant_version(text).map(|version| Stream::of(&version))
+fn stream(text: &str) -> Result<MinorVersion, String> {
+    tolerant_version(text).map(|version| MinorVersion::from_version(&version))
 }

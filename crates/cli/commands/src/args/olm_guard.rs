@@ -13,8 +13,8 @@ use super::operator::LogFormat;
 
 #[derive(clap::Args)]
 pub(crate) struct OlmGuardArgs {
-    /// Kubeconfig of the cluster; default: `$KUBECONFIG`, `~/.kube/config`, or in a pod its
-    /// ServiceAccount
+    /// Kubeconfig of the cluster; default: `$KUBECONFIG`, `~/.kube/config`, or the ServiceAccount
+    /// of the pod
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
@@ -44,7 +44,8 @@ pub(crate) struct OlmGuardArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "ClusterOperator")]
 pub(crate) struct ReportArgs {
-    /// Name of the ClusterOperator of the guard; with a real OLM, use another name than that of OLM
+    /// Name of the ClusterOperator of the guard; if the cluster runs OLM, choose a name that OLM
+    /// does not use
     #[arg(
         long,
         value_name = "NAME",
@@ -69,7 +70,7 @@ pub(crate) struct ReportArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Webhook")]
 pub(crate) struct WebhookArgs {
-    /// Address of the webhook, `/metrics`, `/healthz` and `/readyz`, all with TLS
+    /// Listen address for the webhook, `/metrics`, `/healthz` and `/readyz`, all with TLS
     #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9443")]
     pub(crate) listen: SocketAddr,
 
@@ -81,7 +82,8 @@ pub(crate) struct WebhookArgs {
     #[arg(long, value_name = "URL", env = "FAIRWAY_OLM_WEBHOOK_URL", value_parser = webhook_url)]
     pub(crate) webhook_url: Option<Url>,
 
-    /// Validity of the webhook certificate; renewed when a third is left
+    /// Validity of the webhook certificate; the guard renews it when a third of the validity
+    /// remains
     #[arg(long, value_name = "DURATION", env = "FAIRWAY_OLM_CERTIFICATE_LIFETIME", default_value = "8760h", value_parser = lifetime)]
     pub(crate) certificate_lifetime: Duration,
 }

@@ -15,8 +15,8 @@ use super::lease::LeaseArgs;
 
 #[derive(clap::Args)]
 pub(crate) struct OperatorArgs {
-    /// Kubeconfig of the cluster; default: `$KUBECONFIG`, `~/.kube/config`, or in a pod its
-    /// ServiceAccount
+    /// Kubeconfig of the cluster; default: `$KUBECONFIG`, `~/.kube/config`, or the ServiceAccount
+    /// of the pod
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
@@ -58,7 +58,7 @@ pub(crate) struct OperatorArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Metrics and probes")]
 pub(crate) struct EndpointArgs {
-    /// Address of `/metrics`, `/healthz` and `/readyz`; empty: disabled
+    /// Listen address for `/metrics`, `/healthz` and `/readyz`; empty: disabled
     #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9099", value_parser = listen)]
     pub(crate) listen: Listen,
 
@@ -99,7 +99,7 @@ pub(crate) struct UpdateArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Releases")]
 pub(crate) struct ReleaseArgs {
-    /// Policy for updates with unaccepted risks
+    /// Refuse requested updates with unaccepted risks, or start them and record the risks
     #[arg(long, value_name = "WHAT", env = "FAIRWAY_UNACCEPTED_RISKS", default_value = "gate")]
     pub(crate) unaccepted_risks: UnacceptedRisks,
 
@@ -171,7 +171,7 @@ pub(crate) struct PreflightArgs {
     #[arg(long, value_name = "NAME", env = "FAIRWAY_PREFLIGHT_PRIORITY_CLASS")]
     pub(crate) preflight_priority_class: Option<String>,
 
-    /// Network of the checks of operators
+    /// Network in which the checks of the release's operators run
     ///
     /// The host network needs the label pod-security.kubernetes.io/enforce=privileged on the
     /// namespace openshift-cluster-version-preflight, and on OpenShift `allowHostNetwork` in the
@@ -208,19 +208,19 @@ pub(crate) enum CheckNetwork {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Risk evaluation")]
 pub(crate) struct MetricsArgs {
-    /// URL of Prometheus or a compatible service; default: the Service below
+    /// URL of Prometheus or a compatible service; default: the Service of `--metrics-service`
     #[arg(long, value_name = "URL", env = "FAIRWAY_METRICS_URL", value_parser = web_url)]
     pub(crate) metrics_url: Option<Url>,
 
-    /// CA bundle (PEM)
+    /// CA bundle for Prometheus (PEM)
     #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_CA_BUNDLE_FILE", default_value = "/etc/tls/service-ca/service-ca.crt", value_hint = ValueHint::FilePath)]
     pub(crate) metrics_ca_bundle_file: PathBuf,
 
-    /// File with the bearer token; sent only to https URLs of this service
+    /// File with the bearer token for Prometheus; sent only over HTTPS
     #[arg(long, value_name = "FILE", env = "FAIRWAY_METRICS_TOKEN_FILE", default_value = "/var/run/secrets/kubernetes.io/serviceaccount/token", value_hint = ValueHint::FilePath)]
     pub(crate) metrics_token_file: PathBuf,
 
-    /// Namespace of the Service
+    /// Namespace of the Service of `--metrics-service`
     #[arg(
         long,
         value_name = "NAME",
@@ -229,7 +229,7 @@ pub(crate) struct MetricsArgs {
     )]
     pub(crate) metrics_namespace: String,
 
-    /// Service that serves queries
+    /// Service of Prometheus or a compatible service
     #[arg(
         long,
         value_name = "NAME",

@@ -18,7 +18,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "GOAL")]
     pub(crate) to: Goal,
 
-    /// Additional channel, and others of its kind; repeatable
+    /// Additional channel, and the channels of other minor versions with the same prefix;
+    /// repeatable
     #[arg(long = "channel", value_name = "CHANNEL")]
     pub(crate) channels: Vec<String>,
 

@@ -34,11 +34,11 @@ pub(crate) struct PreflightArgs {
     ///
     /// This needs permission to create Jobs in the namespace openshift-cluster-version-preflight,
     /// which the operator of a release creates, and to grant the checks their read permissions. The
-    /// command removes all objects afterwards, also after Ctrl-C.
+    /// command removes all objects afterwards, even after Ctrl-C.
     #[arg(long, requires = "once")]
     pub(crate) jobs: bool,
 
-    /// With `--jobs`: network of the checks of operators
+    /// With `--jobs`: network in which the checks of the release's operators run
     #[arg(long, value_name = "NETWORK", default_value = "pod")]
     pub(crate) preflight_check_network: CheckNetwork,
 
@@ -74,11 +74,11 @@ pub(crate) struct PreflightArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options set by the operator")]
 pub(crate) struct StartedArgs {
-    /// Format of the results; only one is supported
+    /// Version of the results format; this binary supports only one
     #[arg(long, value_name = "FORMAT", default_value = FORMAT)]
     pub(crate) format: String,
 
-    /// Directory for the results
+    /// Without `--once`: directory for the results
     #[arg(long, value_name = "DIR", required_unless_present = "once", conflicts_with = "once", value_hint = ValueHint::DirPath)]
     pub(crate) results: Option<PathBuf>,
 

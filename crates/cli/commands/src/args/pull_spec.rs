@@ -32,7 +32,9 @@ impl FromStr for PullSpec {
             );
         }
         if digest.is_some_and(|digest| Digest::parse(digest).is_none()) {
-            return Err("digest is not sha256: and 64 hexadecimal digits".to_owned());
+            return Err(
+                "digest is not of the form sha256: followed by 64 hexadecimal digits".to_owned()
+            );
         }
         if digest.is_none() && tag.is_none_or(str::is_empty) {
             return Err("no tag or digest specified, such as @sha256:…".to_owned());
@@ -66,7 +68,7 @@ mod tests {
         a/: no registry or repository specified, such as registry.example/releases
         registry.example:5000/release: no tag or digest specified, such as @sha256:…
         a/b:: no tag or digest specified, such as @sha256:…
-        a/b@sha256:0: digest is not sha256: and 64 hexadecimal digits
+        a/b@sha256:0: digest is not of the form sha256: followed by 64 hexadecimal digits
         a b: image contains spaces
         ");
     }

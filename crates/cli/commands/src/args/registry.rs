@@ -85,8 +85,8 @@ pub(crate) struct RegistryArgs {
     #[command(flatten)]
     pub(crate) access: AccessArgs,
 
-    /// Repository from which clusters pull the releases of `--oci-layout`; default: the name of its
-    /// directory
+    /// Repository from which clusters pull the releases of `--oci-layout`; default: the directory
+    /// name of the layout
     #[arg(long, value_name = "REPOSITORY", requires = "oci_layout")]
     pub(crate) pull_from: Option<String>,
 }

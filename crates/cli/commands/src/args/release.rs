@@ -43,17 +43,17 @@ Examples:
 Examples:
   fairway release info registry.example/team/releases:5.1.0
   fairway release info oci:releases:5.1.0
-  fairway release info 5.1.0 -o json | jq -r '.images[]'
-  fairway release info 5.1.0 --graph=text
-  fairway release info 5.1.0 --graph=svg > graph.svg")]
+  fairway release info ./5.1.0 -o json | jq -r '.images[]'
+  fairway release info ./5.1.0 --graph=text
+  fairway release info ./5.1.0 --graph=svg > graph.svg")]
     Info(InfoArgs),
 
     /// Check the manifests of a release or of an operator
     ///
-    /// Reports errors that make a release unusable, and warnings about YAML that the operator
-    /// accepts but other readers refuse or read differently: duplicate keys, unquoted words such as
-    /// `on`, octal numbers, quoted text that continues without indentation. Each finding names its
-    /// file and line.
+    /// The command reports errors that make a release unusable, and warnings about YAML that the
+    /// operator accepts but other YAML parsers reject or parse differently: duplicate keys,
+    /// unquoted words such as `on`, octal numbers, quoted text that continues without indentation.
+    /// Each finding names its file and line.
     ///
     /// The exit code is 3 if there are errors. With `--strict` it is 3 for warnings as well.
     #[command(after_help = "\
@@ -79,7 +79,7 @@ Examples:
     /// Compare two releases
     ///
     /// The output lists images and manifests that are added (`+`), removed (`-`) or changed (`~`),
-    /// with their fields. The text truncates long values; JSON and YAML contain them in full.
+    /// with the changed fields. The text truncates long values; JSON and YAML contain them in full.
     #[command(after_help = "\
 Examples:
   fairway release diff registry.example/team/releases:5.0.0 registry.example/team/releases:5.1.0
@@ -93,8 +93,8 @@ Examples:
     /// only with a valid signature for every keyring of the release that it runs. To check this,
     /// run `fairway release verify --from-release`.
     ///
-    /// Signatures are in a signature store, which is a directory that any web server can serve, or
-    /// in a ConfigMap of the cluster.
+    /// The command adds the signature to a signature store, which is a directory that any web
+    /// server can serve, or prints it as a ConfigMap for the cluster.
     #[command(after_help = "\
 Examples:
   fairway release sign registry.example/releases:5.1.0 --key team.asc --store signatures
@@ -257,8 +257,8 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "IMAGE")]
     pub(crate) image: String,
 
-    /// OpenPGP public keys, one of which must have signed the release; repeatable, each file needs
-    /// a signature
+    /// OpenPGP public keys, one of which must have signed the release; repeatable: each keyring
+    /// requires a valid signature
     #[arg(long = "keyring", value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "from_release")]
     pub(crate) keyrings: Vec<PathBuf>,
 

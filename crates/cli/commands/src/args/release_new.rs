@@ -41,11 +41,11 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) operators: Vec<PathBuf>,
 
-    /// Image of the release, pinned by digest; repeatable
+    /// Image that the release references, pinned by digest; repeatable
     #[arg(long, value_name = "NAME=IMAGE", value_parser = pair)]
     pub(crate) image: Vec<(String, String)>,
 
-    /// File with the images of the release; repeatable
+    /// File with images that the release references; repeatable
     ///
     /// The file has lines `NAME=IMAGE`, or it is an `ImageStream` as JSON or YAML, such as the
     /// `image-references` of another release. `--image` overrides its entries.
@@ -170,7 +170,7 @@ fn component(text: &str) -> Result<(String, String), String> {
 
 fn time(text: &str) -> Result<Timestamp, String> {
     let seconds = text.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let refused = "not a time such as 2026-01-31T12:00:00Z, nor a number of seconds since 1970";
+    let refused = "not a time such as 2026-01-31T12:00:00Z, nor a Unix timestamp";
     seconds.or_else(|| text.parse().ok()).ok_or_else(|| refused.to_owned())
 }
 

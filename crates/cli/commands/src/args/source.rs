@@ -21,7 +21,8 @@ pub(crate) struct SourceArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Recorded cluster")]
 pub(crate) struct RecordedArgs {
-    /// Read a recorded cluster instead of a live one; repeatable
+    /// File or directory with recorded objects (`kubectl get -o yaml`, must-gather) to read instead
+    /// of a live cluster; repeatable
     ///
     /// PATH is a directory of `oc adm must-gather`, or a directory or file with objects as written
     /// by `kubectl get -o yaml`; `-` is standard input. With a file `X-cv.yaml`, the command also
@@ -30,8 +31,8 @@ pub(crate) struct RecordedArgs {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) from_file: Vec<PathBuf>,
 
-    /// Time for the computation of ages, such as 2026-12-31T12:00:00Z or 2026-12-31; default: the
-    /// last change in the files
+    /// Time to use as the current time for recorded clusters, such as 2026-12-31T12:00:00Z or
+    /// 2026-12-31; default: the last change in the files
     #[arg(long, value_name = "TIME", value_parser = time, requires = "from_file")]
     pub(crate) at: Option<Timestamp>,
 }

@@ -32,7 +32,7 @@ pub(crate) struct UpdateServiceArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) address: SocketAddr,
 
-    /// Listen address of probes and metrics, in plain HTTP; default: that of `--address`
+    /// Listen address for probes and metrics, over plain HTTP; default: that of `--address`
     ///
     /// It serves `/healthz`, `/readyz`, `/status` and `/metrics`. With a separate address, clients
     /// cannot access these endpoints or exhaust their connections.
@@ -43,7 +43,7 @@ pub(crate) struct UpdateServiceArgs {
     #[arg(long, value_name = "PREFIX", default_value = DEFAULT_PREFIX)]
     pub(crate) path_prefix: String,
 
-    /// Directory with signatures of release images to serve
+    /// Signature store to serve: a directory with signatures of release images
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) signatures: Option<PathBuf>,
 

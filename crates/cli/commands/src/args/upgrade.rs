@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Subcommand, ValueHint};
 use fairway_api::Version;
-use fairway_risk::Range;
+use fairway_risk::VersionRange;
 
 use super::acceptance::{RiskChoice, UntilChoice, reason};
 use super::cluster::ClusterArgs;
@@ -88,12 +88,13 @@ pub(crate) struct RequestArgs {
     #[arg(long, requires = "to_image")]
     pub(crate) allow_explicit_upgrade: bool,
 
-    /// Request the update although the cluster is failing, already updating or invalid
+    /// Request the update although the cluster is failing or already updating, or ClusterVersion is
+    /// invalid
     #[arg(long, requires = TARGET)]
     pub(crate) allow_upgrade_with_warnings: bool,
 
-    /// Waive signature, preconditions (downgrade, skipped versions) and risks; recorded in the
-    /// update history
+    /// Waive signature verification, preconditions (downgrade, skipped versions) and risks; the
+    /// operator records this in the update history
     #[arg(long, requires = TARGET)]
     pub(crate) force: bool,
 
@@ -103,7 +104,8 @@ pub(crate) struct RequestArgs {
     pub(crate) yes: bool,
 
     /// Run a temporary preflight of the release, report its findings and withdraw it; with
-    /// `--clear`, `--clear-preflight` and `--to-multi-arch`: show the result without a change
+    /// `--clear`, `--clear-preflight` and `--to-multi-arch`: show the result without changing the
+    /// cluster
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -142,8 +144,9 @@ pub(crate) enum UpgradeCommand {
     /// Updates become recommended once all their risks are accepted. Accepting a risk neither
     /// starts nor withdraws an update.
     ///
-    /// Accepting a risk again replaces its acceptance terms. `RISK-`, with a trailing hyphen,
-    /// revokes the acceptance. `--export` and `--import` copy accepted risks to other clusters.
+    /// Accepting a risk again replaces the terms of the acceptance: reason, expiry and versions.
+    /// `RISK-`, with a trailing hyphen, revokes the acceptance. `--export` and `--import` copy
+    /// accepted risks to other clusters.
     #[command(after_help = "\
 Examples:
   fairway upgrade accept SlowDisks --reason='replaced in March' --until=90d
@@ -158,9 +161,10 @@ Examples:
 
     /// Show, set or clear the channel of the cluster
     ///
-    /// Without CHANNEL, the command changes nothing. It accepts a channel that contains the running
-    /// release, or any channel if the channels of the running release are unknown. Without a
-    /// channel, the operator does not contact the update service, and no updates are available.
+    /// Without CHANNEL and `--clear`, the command shows the channel. It sets a channel only if the
+    /// channel contains the running release, if the channels of the running release are unknown, or
+    /// with `--allow-explicit-channel`. If the cluster has no channel, the operator does not
+    /// contact the update service, and no updates are available.
     #[command(after_help = "\
 Examples:
   fairway upgrade channel
@@ -174,7 +178,7 @@ Examples:
     ///
     /// The cluster keeps the results of preflights until its version changes. The table has a
     /// column for each release and a row for each finding. `--run` runs missing and incomplete
-    /// preflights, and then restores the previous request, also after Ctrl-C.
+    /// preflights, and then restores the previous request, even after Ctrl-C.
     ///
     /// The exit code is 3 if a preflight has unaccepted findings, and 4 if the results of a release
     /// are incomplete.
@@ -187,10 +191,10 @@ Examples:
 
     /// Explain a risk, or why a version is available or not
     ///
-    /// For a risk: its source, its rules, the results of their queries with times, the next
-    /// evaluation, the affected updates, and its acceptance with terms. For a version: whether it
-    /// is available, its risks, and the reason if it is not available. The results of queries come
-    /// from the ConfigMap `risk-evaluations`, which the operator writes.
+    /// For a risk, the output shows its source, its rules, the latest query results with times, the
+    /// next evaluation, the affected updates, and its acceptance with terms. For a version, it
+    /// shows whether the version is available, its risks, and the reason if it is not available.
+    /// Query results come from the ConfigMap `risk-evaluations`, which the operator writes.
     ///
     /// The exit code is 3 if a risk blocks an update, and 4 if that is unknown.
     #[command(after_help = "\
@@ -205,8 +209,8 @@ Examples:
     /// Plan the upgrade path to a version
     ///
     /// The command shows the upgrade path with the least risk, and the path with the fewest updates
-    /// if that is another one. Each hop lists its prerequisites and commands. Risks are those of
-    /// this cluster: evaluated by the operator, or from the samples of `--metrics`. The command
+    /// if it differs. Each hop lists its prerequisites and commands. Risks are evaluated for this
+    /// cluster: by the operator, or by the command with the samples of `--metrics`. The command
     /// changes nothing.
     ///
     /// The exit code is 3 if there is no path, or every path has an unaccepted risk, and 4 if that
@@ -227,8 +231,8 @@ Examples:
     /// nothing; to request an update, run `fairway upgrade --to`.
     ///
     /// With `--version`, the exit code is 3 if the update has issues, and 4 if that is unknown.
-    /// `--accept` ignores issues: issues by their listed names, risks by their names, or
-    /// `ConditionalUpdateRisk` for all risks of the update.
+    /// `--accept` ignores issues for this run and stores no acceptance. Specify issues as listed,
+    /// risks by name, or `ConditionalUpdateRisk` for all risks of the update.
     #[command(after_help = "\
 Examples:
   fairway upgrade recommend
@@ -240,9 +244,9 @@ Examples:
 
     /// Roll back to the previous release of the same minor version
     ///
-    /// The command requests the previous release. It must be an earlier version of the same minor
-    /// version, and no update may be in progress: `fairway upgrade --clear` withdraws one. The
-    /// operator enforces the same rules.
+    /// The command requests the previous release. That release must be an earlier patch version of
+    /// the same minor version. No update may be in progress; to withdraw one, run `fairway upgrade
+    /// --clear`. The operator enforces the same rules.
     #[command(after_help = "\
 Examples:
   fairway upgrade rollback --dry-run
@@ -269,8 +273,11 @@ Examples:
 }
 
 #[derive(clap::Args)]
+#[command(mut_arg("wait", |arg| {
+    arg.help("Wait until the rollback is complete (default timeout: 3h)")
+}))]
 pub(crate) struct RollbackArgs {
-    /// Show the result without a change
+    /// Show the result without changing the cluster
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -298,7 +305,7 @@ pub(crate) struct ChannelArgs {
     #[arg(long, conflicts_with = "channel")]
     pub(crate) clear: bool,
 
-    /// Show the result without a change
+    /// Show the result without changing the cluster
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -336,7 +343,7 @@ pub(crate) struct AcceptArgs {
     /// Limit the acceptance to updates to these versions, such as 5.2.1, 5.2.x or '>=5.2.0 <5.4.0';
     /// repeatable
     #[arg(long = "for", value_name = "VERSIONS", conflicts_with = "clear")]
-    pub(crate) versions: Vec<Range>,
+    pub(crate) versions: Vec<VersionRange>,
 
     /// Accept these risks and revoke all others
     #[arg(long, conflicts_with = "clear")]
@@ -363,7 +370,7 @@ pub(crate) struct AcceptArgs {
     )]
     pub(crate) import: Option<PathBuf>,
 
-    /// Show the result without a change
+    /// Show the result without changing the cluster
     #[arg(long)]
     pub(crate) dry_run: bool,
 

@@ -20,7 +20,7 @@ const MAX_AGE: &str = "24h";
 #[derive(clap::Args)]
 #[command(next_help_heading = "Preflight")]
 pub(crate) struct PreflightArgs {
-    /// `preflight`: run the checks of the release against this cluster without a change
+    /// Request only a preflight of the release, not an update
     #[arg(
         long,
         value_name = "MODE",
@@ -30,7 +30,7 @@ pub(crate) struct PreflightArgs {
     )]
     pub(crate) mode: Option<Mode>,
 
-    /// Show the findings of the preflight; with `--to`: of another release
+    /// Show the findings of the requested preflight; with `--to`: those of this release
     #[arg(
         long,
         conflicts_with_all = ["to_latest", "to_multi_arch", "clear", "mode", "wait", "force", "yes",
@@ -43,7 +43,7 @@ pub(crate) struct PreflightArgs {
     #[arg(long, conflicts_with_all = [TARGET, "clear", "wait", "status_preflight"])]
     pub(crate) clear_preflight: bool,
 
-    /// Keep the results after the withdrawal
+    /// Keep the results of a preflight when its request is withdrawn
     #[arg(long)]
     pub(crate) keep_results: bool,
 
@@ -128,7 +128,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "RELEASE", required = true, num_args = 1..=MAX_RELEASES)]
     pub(crate) releases: Vec<ReleaseChoice>,
 
-    /// Run missing preflights one after the other, then restore the previous request
+    /// Run missing and incomplete preflights one after the other, then restore the previous request
     #[arg(long, conflicts_with = "from_file")]
     pub(crate) run: bool,
 

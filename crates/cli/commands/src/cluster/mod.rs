@@ -35,7 +35,7 @@ const FIELD_MANAGER: &str = "fairway";
 /// Runs the requests of a command.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("cannot start the runtime for requests")?.block_on(work)
+    runtime.context("cannot start the async runtime")?.block_on(work)
 }
 
 /// Connection to a cluster.

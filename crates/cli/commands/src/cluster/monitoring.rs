@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fairway_insight::{Alert, Alerts, alerts};
 use fairway_operator::stage::risks::reply;
-use fairway_risk::{Failure, Outcome, Outcomes};
+use fairway_risk::{QueryFailure, QueryOutcome, QueryOutcomes};
 use http::{StatusCode, Uri};
 use http_body_util::{BodyExt as _, Limited};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -81,7 +81,7 @@ impl Cluster {
     pub(crate) async fn outcomes(
         &self,
         queries: &BTreeSet<String>,
-    ) -> Result<Option<Outcomes>, String> {
+    ) -> Result<Option<QueryOutcomes>, String> {
         let end = Instant::now() + self.timeout;
         self.query_monitoring(async |client| self.outcomes_from(client, queries, end).await).await
     }
@@ -143,8 +143,8 @@ impl Cluster {
             .await;
         let response = response.map_err(|failure| {
             format!(
-                "this session has no token, the metrics service does not accept client \
-                 certificates, and no token can be created for ServiceAccount \
+                "the current credentials contain no token, the metrics service does not accept \
+                 client certificates, and no token can be created for ServiceAccount \
                  {NAMESPACE}/{SERVICE_ACCOUNT}: {}; run `oc login` to get a token",
                 failure.summary()
             )
@@ -199,7 +199,7 @@ impl Cluster {
         client: &Client,
         queries: &BTreeSet<String>,
         end: Instant,
-    ) -> Result<Outcomes, String> {
+    ) -> Result<QueryOutcomes, String> {
         let timeout_message =
             format!("queries timed out after {:?}; increase --request-timeout", self.timeout);
         query_each(queries, end, &timeout_message, async |query| {
@@ -208,7 +208,7 @@ impl Cluster {
         .await
     }
 
-    async fn outcome_from(&self, client: &Client, query: &str) -> Result<Outcome, String> {
+    async fn outcome_from(&self, client: &Client, query: &str) -> Result<QueryOutcome, String> {
         let mut parameters = url::form_urlencoded::Serializer::new(String::new());
         // By default, Thanos returns partial results if some of its stores do not respond.
         parameters.append_pair("query", query).append_pair("partial_response", "false");
@@ -266,9 +266,9 @@ async fn query_each(
     queries: &BTreeSet<String>,
     end: Instant,
     timeout_message: &str,
-    evaluate: impl AsyncFn(&str) -> Result<Outcome, String>,
-) -> Result<Outcomes, String> {
-    let (mut outcomes, mut failure) = (Outcomes::new(), None);
+    evaluate: impl AsyncFn(&str) -> Result<QueryOutcome, String>,
+) -> Result<QueryOutcomes, String> {
+    let (mut outcomes, mut failure) = (QueryOutcomes::new(), None);
     for query in queries.iter().take(MAX_QUERIES) {
         let response = match &failure {
             Some(why) => Err(String::clone(why)),
@@ -279,7 +279,7 @@ async fn query_each(
         let outcome = match response {
             Ok(outcome) => outcome,
             Err(why) if outcomes.is_empty() => return Err(why),
-            Err(why) => Err(Failure::asking(failure.insert(why))),
+            Err(why) => Err(QueryFailure::request_failed(failure.insert(why))),
         };
         outcomes.insert(query.clone(), outcome);
     }
@@ -287,13 +287,13 @@ async fn query_each(
 }
 
 /// Outcome of a response.
-fn outcome(status: StatusCode, body: &[u8]) -> Outcome {
+fn outcome(status: StatusCode, body: &[u8]) -> QueryOutcome {
     let (response, warnings) =
-        reply::read(status, body).map_err(|error| Failure::asking(&error))?;
+        reply::read(status, body).map_err(|error| QueryFailure::request_failed(&error))?;
     match (response.outcome(), warnings.first()) {
         // Missing series could match, so an incomplete 0 is not a result; an incomplete match is.
-        (Ok(false), Some(warning)) => Err(Failure::asking(&format_args!(
-            "the result 0 may be incomplete, the metrics service returned a warning: {warning}"
+        (Ok(false), Some(warning)) => Err(QueryFailure::request_failed(&format_args!(
+            "the result is 0 with a warning, so data may be missing: {warning}"
         ))),
         (outcome, _) => outcome,
     }
@@ -333,7 +333,7 @@ mod tests {
             };
             query_each(&queries, Instant::now(), "too late", query).await
         };
-        let answered = |outcomes: &Outcomes| outcomes.values().filter(|it| it.is_ok()).count();
+        let answered = |outcomes: &QueryOutcomes| outcomes.values().filter(|it| it.is_ok()).count();
         assert!(until("a").await.is_err(), "another host may respond");
         for (first, count) in [("b", 1), ("d", 3), ("e", 4)] {
             let outcomes = until(first).await.unwrap();

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Context as _;
 use fairway_example::Platform;
 use fairway_install::manifests::own_manifests;
-use fairway_registry::base::Packing;
+use fairway_registry::base::LayerCompression;
 
 use crate::args::example::ExamplePlatformArgs;
 use crate::cluster::block_on;
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ExamplePlatformArgs, printer: &Printer) -> anyhow::Resu
     let program = std::env::current_exe().context("cannot find the fairway binary")?;
     let repository = args.push.as_deref().unwrap_or(DEFAULT_REPOSITORY);
     let platform =
-        Platform::make(&program, repository, Packing::Compressed, &own_manifests(), None)?;
+        Platform::make(&program, repository, LayerCompression::Compressed, &own_manifests(), None)?;
     if let Some(directory) = &args.dir {
         output::directory(directory)?;
         platform.write(directory)?;

@@ -1,4 +1,19 @@
 //! The commands, a module each.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `upgrade` | updates of a cluster |
+//! | `fleet` | reports and preflights of several clusters |
+//! | `install` | installation of the operator |
+//! | `graph` | tools for maintainers of update graphs |
+//! | `release` | tools for release images |
+//! | `olm` | OLM operators and the versions that they support |
+//! | `operator`, `update_service`, `olm_guard`, `preflight` | long-running processes |
+//! | `prepare_results` | the init container of the operator |
+//! | `sandbox` | a sandbox, with the example platform and a tour |
+//! | `example_platform`, `example_operator`, `example_check` | the example platform |
+//! | `crds`, `completion`, `man`, `reference` | generated files |
+//! | `registry` | images of registries and layouts, which several commands read |
 
 mod completion;
 mod crds;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use fairway_compat::olm::{InvalidPolicy, MissingPolicy, Policy};
+use fairway_compat::olm::{InvalidPolicy, MissingPolicy, OlmPolicy};
 use fairway_election::{ElectionSettings, Identity, LeaseName};
-use fairway_olm::{CertificateSettings, GuardError, Patience, Reach, Settings};
+use fairway_olm::{CertificateSettings, GuardError, Settings, StalenessTimeouts, WebhookAddress};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -71,7 +71,7 @@ fn identity(pod_uid: Option<&str>, file: &Path) -> anyhow::Result<Identity> {
     }
     Identity::of_machine(file).with_context(|| WithHint {
         message: format!("cannot store the identity of the OLM guard in {}", file.display()),
-        hint: "set XDG_STATE_HOME to a writable directory, or in a pod POD_UID to its UID"
+        hint: "set XDG_STATE_HOME to a writable directory; in a pod, set POD_UID to its UID"
             .to_owned(),
     })
 }
@@ -80,7 +80,7 @@ fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
     Settings {
         cluster_operator: args.report.cluster_operator.clone(),
         namespace: args.namespace.clone(),
-        policy: Policy {
+        policy: OlmPolicy {
             invalid: match args.report.invalid {
                 Invalid::Allow => InvalidPolicy::Allow,
                 Invalid::Block => InvalidPolicy::Block,
@@ -94,14 +94,14 @@ fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
         release_version: args.report.release_version.clone().filter(|it| !it.is_empty()),
         listen: args.webhook.listen,
         reach: match &args.webhook.webhook_url {
-            Some(url) => Reach::Url(url.clone()),
-            None => Reach::Service(args.webhook.service.clone()),
+            Some(url) => WebhookAddress::Url(url.clone()),
+            None => WebhookAddress::Service(args.webhook.service.clone()),
         },
         certificate: CertificateSettings {
             lifetime: args.webhook.certificate_lifetime,
             ..CertificateSettings::default()
         },
-        patience: Patience::default(),
+        patience: StalenessTimeouts::default(),
         farewell: if is_in_pod(args) { SHUTDOWN_GRACE_PERIOD } else { Duration::ZERO },
         election: ElectionSettings {
             lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use fairway_cincinnati::question::Services;
+use fairway_cincinnati::query::UpdateServices;
 use fairway_election::{ElectionSettings, Identity, LeaseName};
 use fairway_operator::OperatorError;
 use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
@@ -86,9 +86,9 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
         election: election(&args.election, identity),
         endpoint: endpoint(&args.endpoint),
         updates: updates::Settings {
-            services: Services {
+            services: UpdateServices {
                 instead: args.updates.update_service.clone(),
-                ..Services::default()
+                ..UpdateServices::default()
             },
             ..updates::Settings::default()
         },
@@ -106,8 +106,8 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
 fn target(args: &ReleaseArgs) -> TargetSettings {
     TargetSettings {
         unaccepted_risks: match args.unaccepted_risks {
-            UnacceptedRisks::Gate => settings::UnacceptedRisks::Gate,
-            UnacceptedRisks::Record => settings::UnacceptedRisks::Record,
+            UnacceptedRisks::Gate => settings::UnacceptedRiskPolicy::Gate,
+            UnacceptedRisks::Record => settings::UnacceptedRiskPolicy::Record,
         },
         images: args.content.layouts(),
         selection: SelectionSettings {
@@ -200,7 +200,7 @@ fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
     let file = args.identity_file.clone().unwrap_or_else(|| state_file("operator-identity"));
     Identity::of_machine(&file).with_context(|| WithHint {
         message: format!("cannot store the identity of the operator in {}", file.display()),
-        hint: "specify a writable file with --identity-file, or in a pod its UID with POD_UID"
+        hint: "specify a writable file with --identity-file; in a pod, set POD_UID to its UID"
             .to_owned(),
     })
 }
@@ -415,7 +415,7 @@ mod tests {
             "--always-enable-capabilities=Ingress,Console",
         ]);
         let expected = TargetSettings {
-            unaccepted_risks: settings::UnacceptedRisks::Record,
+            unaccepted_risks: settings::UnacceptedRiskPolicy::Record,
             images: vec!["/images".into(), "/more".into()],
             selection: SelectionSettings {
                 profile: "single-node".to_owned(),

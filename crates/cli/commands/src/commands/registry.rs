@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::Context;
 use fairway_registry::contents::{NamedImage, ReferenceError};
 use fairway_registry::layout::Layout;
-use fairway_registry::pull::{self, Options, PullError, PullSecrets};
+use fairway_registry::pull::{self, PullError, PullOptions, PullSecrets};
 use fairway_registry::push;
-use fairway_registry::releases::{Progress, Source};
+use fairway_registry::releases::{ScanProgress, Source};
 use fairway_registry::signature::{Keyring, Store};
-use fairway_update_service::source::{GraphDataImage, Repository, Signatures};
+use fairway_update_service::source::{GraphDataImage, Repository, SignaturePolicy};
 use tokio::time::Instant;
 
 use crate::args::registry::{AccessArgs, GraphDataImageArgs, RegistryArgs, ReleasesArgs};
@@ -65,7 +65,7 @@ pub(crate) fn graph_data(
     let keyring = Keyring::parse(&fs::read(keyring).with_context(hint)?).with_context(hint)?;
     let store = Store::open(place, &options)
         .map_err(|error| advise(error, "cannot open the signature store"))?;
-    Ok(Some(image.signed(Signatures { keyring, store })))
+    Ok(Some(image.signed(SignaturePolicy { keyring, store })))
 }
 
 /// The image of a name in a registry or a layout. `failed` is the message of an error.
@@ -76,7 +76,7 @@ pub(crate) fn image(name: &str, access: &AccessArgs, failed: &str) -> anyhow::Re
 fn named(
     name: &str,
     access: &AccessArgs,
-    options: &Options,
+    options: &PullOptions,
     failed: &str,
 ) -> anyhow::Result<NamedImage> {
     NamedImage::open(&with_scheme(name, access), options).map_err(|error| match error {
@@ -90,16 +90,16 @@ fn named(
 }
 
 /// Prints the progress of a scan at intervals.
-pub(crate) fn scan_progress(printer: Printer) -> impl Fn(Progress) + Send + Sync + 'static {
+pub(crate) fn scan_progress(printer: Printer) -> impl Fn(ScanProgress) + Send + Sync + 'static {
     let say = at_intervals(printer);
-    move |Progress { read, of }| say(&format_args!("{read} of {of} images read"))
+    move |ScanProgress { read, of }| say(&format_args!("{read} of {of} images read"))
 }
 
 /// Prints the progress of a push at intervals.
-pub(crate) fn push_progress(printer: Printer) -> impl Fn(push::Progress) {
+pub(crate) fn push_progress(printer: Printer) -> impl Fn(push::PushProgress) {
     const MEBIBYTE: u64 = 1 << 20;
     let say = at_intervals(printer);
-    move |push::Progress { sent, of }| {
+    move |push::PushProgress { sent, of }| {
         say(&format_args!("{} of {} MiB sent", sent / MEBIBYTE, of / MEBIBYTE));
     }
 }
@@ -125,14 +125,14 @@ fn pulled_from(directory: &Path, registries: &RegistryArgs) -> String {
     registries.pull_from.clone().unwrap_or_else(called)
 }
 
-pub(crate) fn options(args: &AccessArgs) -> anyhow::Result<Options> {
+pub(crate) fn options(args: &AccessArgs) -> anyhow::Result<PullOptions> {
     let secrets = args.pull_secret.as_deref().map(pull_secret).transpose()?;
     let authorities = args.registry_ca.as_deref().map(ca_bundle).transpose()?;
-    Ok(Options {
+    Ok(PullOptions {
         secrets: secrets.unwrap_or_default(),
         allow_plain_http: args.plain_http,
         authorities: authorities.unwrap_or_default(),
-        ..Options::default()
+        ..PullOptions::default()
     })
 }
 
@@ -162,7 +162,7 @@ fn advise(error: PullError, message: &str) -> anyhow::Error {
     let hint = match &error {
         PullError::Plain { .. } => "use --plain-http to connect without TLS",
         PullError::Client { .. } => "check --registry-ca, HTTP_PROXY and HTTPS_PROXY",
-        _ => "specify the repository without tag and password; set credentials with --pull-secret",
+        _ => "specify the repository without a tag or password; set credentials with --pull-secret",
     };
     let (message, hint) = (message.to_owned(), hint.to_owned());
     anyhow::Error::from(error).context(WithHint { message, hint })

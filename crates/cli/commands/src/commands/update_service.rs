@@ -8,7 +8,9 @@ use std::path::Path;
 use anyhow::Context;
 use fairway_graph::{Files, ReleaseImage};
 use fairway_update_service::source::{Directory, ReleasesFile, Tarball};
-use fairway_update_service::{Limits, Options, Service, StartError, TlsFiles, Watched};
+use fairway_update_service::{
+    PolledSource, Service, ServiceLimits, ServiceOptions, StartError, TlsFiles,
+};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::registry;
@@ -45,41 +47,41 @@ async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<Ex
     Ok(ExitStatus::Success)
 }
 
-fn options(args: &UpdateServiceArgs) -> anyhow::Result<Options> {
-    Ok(Options {
+fn options(args: &UpdateServiceArgs) -> anyhow::Result<ServiceOptions> {
+    Ok(ServiceOptions {
         status_address: args.status_address,
         prefix: args.path_prefix.clone(),
         signatures: args.signatures.clone(),
         tls: tls(args),
         max_age: args.max_age,
-        limits: Limits {
+        limits: ServiceLimits {
             connections: args.max_connections as usize,
             drain: args.drain,
-            ..Limits::default()
+            ..ServiceLimits::default()
         },
-        ..Options::new(args.address, graph_data(args)?, releases(args)?)
+        ..ServiceOptions::new(args.address, graph_data(args)?, releases(args)?)
     })
 }
 
-fn graph_data(args: &UpdateServiceArgs) -> anyhow::Result<Watched<Files>> {
+fn graph_data(args: &UpdateServiceArgs) -> anyhow::Result<PolledSource<Files>> {
     if let Some(image) = registry::graph_data(&args.image, &args.registries)? {
-        return Ok(Watched::new(image, args.image_refresh));
+        return Ok(PolledSource::new(image, args.image_refresh));
     }
     let path = args.graph_data.as_deref().unwrap_or(Path::new("."));
     // By its name: the file may not exist yet.
     Ok(if is_tarball(path) {
-        Watched::new(Tarball::new(path), args.refresh)
+        PolledSource::new(Tarball::new(path), args.refresh)
     } else {
-        Watched::new(Directory::new(path), args.refresh)
+        PolledSource::new(Directory::new(path), args.refresh)
     })
 }
 
-fn releases(args: &UpdateServiceArgs) -> anyhow::Result<Watched<Vec<ReleaseImage>>> {
+fn releases(args: &UpdateServiceArgs) -> anyhow::Result<PolledSource<Vec<ReleaseImage>>> {
     if let Some(repository) = registry::releases(&args.releases, &args.registries)? {
-        return Ok(Watched::new(repository, args.image_refresh));
+        return Ok(PolledSource::new(repository, args.image_refresh));
     }
     let path = args.releases.releases.as_deref().unwrap_or(Path::new("releases.json"));
-    Ok(Watched::new(ReleasesFile::new(path), args.refresh))
+    Ok(PolledSource::new(ReleasesFile::new(path), args.refresh))
 }
 
 fn is_tarball(path: &Path) -> bool {

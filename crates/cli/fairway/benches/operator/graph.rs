@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fairway_graph::build::build;
-use fairway_graph::wire::View;
+use fairway_graph::cincinnati::GraphSerializer;
 use fairway_graph::{GraphData, releases};
 use fairway_testkit::objects;
 use fairway_testkit::platform::Platform;
@@ -62,7 +62,7 @@ impl GraphCase {
         let data = GraphData::read(&fairway_graph_files::read(&platform.graph_data())?)?;
         let (graph, _) = build(releases::declare(releases).0, &data);
         let channel = platform.large();
-        let json = View::architecture(&graph, "amd64").channel_json(channel);
+        let json = GraphSerializer::architecture(&graph, "amd64").channel_json(channel);
         // An early release of the minor version of the channel has the most updates.
         let version = channel.replace("stable-", "") + ".9";
         let graph = String::from_utf8(json)?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use fairway_release::task_graph::{Mode, Task, TaskGraph};
+use fairway_release::task_graph::{RolloutMode, Task, TaskGraph};
 use fairway_release::{Manifest, with_zero_values};
 use fairway_testkit::measure::{Figure, Table};
 use fairway_testkit::real::{
@@ -132,7 +132,7 @@ async fn bare_client(payload: &RealPayload, included: &[&Manifest]) -> Result<Du
         .collect();
     let manifests = with_zero_values(&wanted);
     let plurals = plurals(&manifests);
-    let graph = TaskGraph::new(&manifests, Mode::Initializing);
+    let graph = TaskGraph::new(&manifests, RolloutMode::Initializing);
     let permits = Semaphore::new(MAX_CONCURRENT_WRITES);
     let watch = Stopwatch::start();
     let mut nodes: FuturesUnordered<_> = graph

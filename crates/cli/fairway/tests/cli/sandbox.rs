@@ -70,7 +70,7 @@ fn start_prints_hints_and_sigint_stops_it() {
       kubectl rollout status deployment hello
       kubectl logs deployment/hello
 
-    Press Ctrl-C to stop the sandbox. The files of pods and the audit log are kept.
+    Press Ctrl-C to stop the sandbox. Stopping keeps the pod files and the audit log.
     ");
     assert_eq!(sandbox.interrupt(), (Some(0), "stopping\n".to_owned()));
     assert!(directory.path().join("audit.log").exists());
@@ -101,7 +101,7 @@ fn without_dir_no_files_remain() {
     let sandbox = Sandbox::start(
         fairway().args(["sandbox", "--no-platform", "-q"]).env("TMPDIR", temporary.path()),
     );
-    assert!(sandbox.greeting.ends_with("All files are removed.\n"), "{}", sandbox.greeting);
+    assert!(sandbox.greeting.ends_with("Stopping removes all files.\n"), "{}", sandbox.greeting);
     assert_eq!(sandbox.interrupt(), (Some(0), String::new()));
     let left: Vec<_> = temporary.path().read_dir().unwrap().collect();
     assert!(left.is_empty(), "{left:?}");

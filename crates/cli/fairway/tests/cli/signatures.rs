@@ -267,7 +267,7 @@ fn sign_writes_at_most_nine_signatures() {
     exit code: 1
     ----- stderr -----
     error: store/sha256=HEX already has 9 signatures
-    hint: remove obsolete signatures; clusters do not read more
+    hint: remove obsolete signatures; clusters ignore any further ones
     ");
 }
 

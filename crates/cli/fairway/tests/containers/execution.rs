@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use fairway_fixtures::skip;
-use fairway_sandbox::init::{Attachment, Confinement, Mount, Plan, Root};
+use fairway_sandbox::init::{Attachment, Confinement, ContainerSpec, Mount, Root};
 use fairway_sandbox::node::runtime::StartError;
 
 use crate::runtime::{TestRuntime, plan};
@@ -103,7 +103,7 @@ async fn attached_command_shares_the_container() {
     let plan = runtime.plan("a", "touch /tmp/mine; sleep 100");
     let container = runtime.inner.start(&plan).await.unwrap();
     let command = ["/bin/sh", "-c", "until [ -e /tmp/mine ]; do :; done; hostname; exit 4"];
-    let plan = Plan { command: command.map(str::to_owned).to_vec(), ..plan };
+    let plan = ContainerSpec { command: command.map(str::to_owned).to_vec(), ..plan };
     let attachment = Attachment { process: container.process, plan };
     let (code, output) = runtime.inner.attach(&attachment).await.unwrap();
     assert_eq!((code, String::from_utf8(output).unwrap().as_str()), (4, "box\n"));

@@ -185,7 +185,7 @@ async fn pod_with_missing_image_config_or_volume_waits() {
     let pod = nodes.wait_until("image", reason, json!("ErrImagePull")).await;
     let message = &pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"];
     let message = message.as_str().unwrap();
-    assert!(message.starts_with("image \"none:1\" is in no OCI layout"));
+    assert!(message.starts_with("image \"none:1\" not found in the OCI layouts"));
 
     let env =
         json!([{ "name": "A", "valueFrom": { "secretKeyRef": { "name": "no", "key": "k" } } }]);

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fairway_registry::layout::{self, Layout};
-use fairway_registry::unpack::{Limits, unpack};
+use fairway_registry::unpack::{UnpackLimits, unpack};
 use fairway_registry::{Image, ImageConfig, LayerBuilder};
-use fairway_sandbox::init::{Confinement, Plan, Root};
+use fairway_sandbox::init::{Confinement, ContainerSpec, Root};
 use fairway_sandbox::node::runtime::{Container, Output, Runtime, StartError, prepare_overlay};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
@@ -24,7 +24,7 @@ impl TestRuntime {
         let layout = directory.path().join("shell");
         layout::write(&layout, &shell_image(), "latest").unwrap();
         let image = Layout::open(layout).unwrap().find("shell").unwrap().unwrap();
-        unpack(&image.layers, &directory.path().join("image"), &Limits::default()).unwrap();
+        unpack(&image.layers, &directory.path().join("image"), &UnpackLimits::default()).unwrap();
         let probe = directory.path().join("probe");
         let inner = Runtime::probe(PROGRAM.into(), &probe).await.unwrap();
         Self { directory, inner }
@@ -34,7 +34,7 @@ impl TestRuntime {
         self.directory.path().join(name)
     }
 
-    pub(crate) fn plan(&self, name: &str, script: &str) -> Plan {
+    pub(crate) fn plan(&self, name: &str, script: &str) -> ContainerSpec {
         let root = if self.inner.mode().overlay {
             prepare_overlay(&self.path(name), &self.path("image")).unwrap()
         } else {
@@ -44,7 +44,7 @@ impl TestRuntime {
     }
 
     /// Runs a plan to its end. Returns the exit code and the output.
-    pub(crate) async fn run(&self, plan: &Plan) -> Result<(i32, String), StartError> {
+    pub(crate) async fn run(&self, plan: &ContainerSpec) -> Result<(i32, String), StartError> {
         let Container { output, end, orders, .. } = self.inner.start(plan).await?;
         let text = read(output.unwrap()).await;
         let code = end.wait().await;
@@ -53,8 +53,8 @@ impl TestRuntime {
     }
 }
 
-pub(crate) fn plan(confinement: Confinement, root: Root, script: &str) -> Plan {
-    Plan {
+pub(crate) fn plan(confinement: Confinement, root: Root, script: &str) -> ContainerSpec {
+    ContainerSpec {
         confinement,
         root,
         read_only_root: false,

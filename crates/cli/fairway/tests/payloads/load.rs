@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::Result;
-use fairway_sandbox::definition::Definition;
+use fairway_sandbox::crd::Crd;
 use fairway_testkit::environment;
 use fairway_testkit::real::RealPayload;
 
@@ -43,7 +43,7 @@ fn every_crd_of_a_real_release_is_accepted_in_the_sandbox() -> Result<()> {
         let manifests = payload.included().into_iter();
         for manifest in manifests.filter(|it| it.id.kind == "CustomResourceDefinition") {
             let crd = serde_json::from_value(manifest.object())?;
-            let read = Definition::new(&crd);
+            let read = Crd::new(&crd);
             assert!(read.is_ok(), "{name}: {}: {read:?}", manifest.file);
         }
     }

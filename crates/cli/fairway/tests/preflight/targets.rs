@@ -43,7 +43,7 @@ async fn unsupported_version_skew(platform: &TestPlatform) -> Result<()> {
     let risks = risks(&status);
     let skew: Vec<&str> = risks.lines().filter(|line| line.contains("VersionSkew")).collect();
     insta::assert_snapshot!(skew.join("\n"), @"
-    MachineConfigVersionSkew: Compatibility of machine-config with 5.3.0 is unknown: 5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0. Run a preflight of an intermediate release
+    MachineConfigVersionSkew: Compatibility of machine-config with 5.3.0 is unknown: 5.3.0 supports clusters that are at most 2 minor versions behind, but this cluster runs 5.0.0. Run a preflight of an intermediate release
       Applies=True: PreflightVersionSkew: Risk assessment incomplete - 5.3.0 is too many versions after 5.0.0; run preflights of the versions between them first
       Applies=True: PreflightVersionSkew: Risk assessment incomplete - machine-config operator preflight check does not support an update between these versions
     5.3.0: CloudCredentialPermissionsIncomplete, DualStackIncompatible, MachineConfigVersionSkew, NotOfferedByUpdateService, PreflightIncomplete, StorageCSIDriverIncompatible

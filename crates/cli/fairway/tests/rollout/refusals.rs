@@ -22,7 +22,7 @@ async fn unsafe_updates_are_refused_with_their_reason() -> Result<()> {
 
     let image = format!("--to-image={}", platform.image("5.3.0")?);
     let text = refused(&platform, &[&image, "--allow-explicit-upgrade"]).await?;
-    insta::assert_snapshot!(text, @"error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm");
+    insta::assert_snapshot!(text, @"error: confirmation required, but there is no terminal: the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm");
     let text = refused(&platform, &[&image, "--allow-explicit-upgrade", "--yes"]).await?;
     insta::assert_snapshot!(operator_message(&text), @r#"
       Reason: PreconditionChecks

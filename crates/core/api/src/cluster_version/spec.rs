@@ -22,9 +22,9 @@ use crate::{UnknownFields, limits};
     derive = "Default",
     doc = "Version of the cluster: requested, current and available releases.",
     validation = Rule::new(needs("marketplace", "OperatorLifecycleManager"))
-        .message("the capability marketplace needs the capability OperatorLifecycleManager"),
+        .message("the capability marketplace requires the capability OperatorLifecycleManager"),
     validation = Rule::new(needs("ClusterAPI", "CompatibilityRequirements"))
-        .message("the capability ClusterAPI needs the capability CompatibilityRequirements"),
+        .message("the capability ClusterAPI requires the capability CompatibilityRequirements"),
     printcolumn(name = "Version", type_ = "string", description = "Last completed version", json_path = r#".status.history[?(@.state=="Completed")].version"#),
     printcolumn(name = "Available", type_ = "string", description = "Whether a version is completely applied", json_path = r#".status.conditions[?(@.type=="Available")].status"#),
     printcolumn(name = "Progressing", type_ = "string", description = "Whether an update is in progress", json_path = r#".status.conditions[?(@.type=="Progressing")].status"#),
@@ -101,8 +101,8 @@ open_enum! {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = rules([
-    ("!has(self.architecture) || self.architecture == '' || !has(self.image) || self.image == ''", "architecture and image exclude each other: an image has its architecture"),
-    ("!has(self.architecture) || self.architecture == '' || (has(self.version) && self.version != '')", "architecture needs a version"),
+    ("!has(self.architecture) || self.architecture == '' || !has(self.image) || self.image == ''", "architecture and image are mutually exclusive: the image determines the architecture"),
+    ("!has(self.architecture) || self.architecture == '' || (has(self.version) && self.version != '')", "version must be set if architecture is set"),
 ])))]
 pub struct Update {
     /// The architecture to change to. Requires `version` and excludes `image`.
@@ -147,7 +147,7 @@ impl Update {
         self.architecture.as_ref().filter(|architecture| **architecture != Architecture::Unset)
     }
 
-    /// Whether signature, preconditions and risks are waived.
+    /// Whether signature verification, preconditions and risks are waived.
     pub fn forced(&self) -> bool {
         self.force == Some(true)
     }

@@ -18,9 +18,9 @@ condition! {
     "the guard is being updated to another version";
 
     AS_EXPECTED = "AsExpected":
-        "the guard runs in the version of the release";
+        "the guard runs the version of the release";
     ROLLING_OUT = "RollingOut":
-        "not every replica of the guard runs in the version of the release yet";
+        "not every replica of the guard runs the version of the release yet";
 }
 
 condition! {

@@ -21,7 +21,7 @@ condition! {
     also crate::reason::rollout::REASONS;
 
     NO_DESIRED_IMAGE = "NoDesiredImage":
-        "the operator does not know which release image it should apply"
+        "the release image of the operator is unknown, so the operator cannot roll out a release"
         => "Start the operator with `--release-image`; see `kubectl -n openshift-cluster-version \
             get deployment cluster-version-operator -o yaml`";
     SLOW_CLUSTER_OPERATOR = "SlowClusterOperator":
@@ -78,7 +78,7 @@ condition! {
             firewall and trusted CAs; the last known updates stay listed for a day";
     RESPONSE_FAILED = "ResponseFailed":
         "the update service returned an error or an incomplete response"
-        => "Try again later; if you run the update service yourself, read its log";
+        => "Wait, the operator retries; if you run the update service yourself, read its log";
     RESPONSE_INVALID = "ResponseInvalid":
         "the response of the update service is not a valid update graph"
         => "Make sure that `spec.upstream` is the address of an update service; report the message \
@@ -87,7 +87,7 @@ condition! {
         "the channel does not contain the running version"
         => "Choose a channel that contains it with `fairway upgrade channel CHANNEL`";
     UNKNOWN = "Unknown":
-        "retrieving updates failed for a reason without its own name"
+        "retrieving updates failed for another reason"
         => "Read the message, and the log with \
             `kubectl -n openshift-cluster-version logs deployment/cluster-version-operator`";
 }
@@ -99,18 +99,18 @@ condition! {
     PAYLOAD_LOADED = "PayloadLoaded":
         "the release is accepted; the operator is applying it or has applied it";
     RETRIEVE_PAYLOAD = "RetrievePayload":
-        "the operator is retrieving and verifying the release image, or this failed"
-        => "If it failed, check the image's address, pull secret, mirrors and signature; cancel \
-            with `fairway upgrade --clear`";
+        "the operator is retrieving and verifying the release image, or has failed to do so"
+        => "If it failed, check the image's address, pull secret, mirrors and signature; withdraw \
+            the request with `fairway upgrade --clear`";
     LOAD_PAYLOAD = "LoadPayload":
         "the content of the release image is invalid"
-        => "Choose another release with `fairway upgrade --to=VERSION`, or cancel with \
-            `fairway upgrade --clear`";
+        => "Choose another release with `fairway upgrade --to=VERSION`, or withdraw the request \
+            with `fairway upgrade --clear`";
     VERIFY_PAYLOAD_VERSION = "VerifyPayloadVersion":
         "the image contains a version other than the requested one"
         => "Request the version that the message names, or another image";
     PRECONDITION_CHECKS = "PreconditionChecks":
-        "a precondition refuses this release"
+        "a precondition of the update to this release is not met"
         => "Follow the message for each precondition, or withdraw the request with `fairway \
             upgrade --clear`";
     EVALUATING_RISKS = "EvaluatingRisks":
@@ -118,7 +118,8 @@ condition! {
     UNACCEPTED_RISKS = "UnacceptedRisks":
         "risks that apply or may apply to this cluster are not accepted"
         => "Read about them with `fairway upgrade recommend`, accept each with \
-            `fairway upgrade accept RISK`, or cancel with `fairway upgrade --clear`";
+            `fairway upgrade accept RISK`, or withdraw the request with \
+            `fairway upgrade --clear`";
     PREFLIGHT_REQUIRED = "PreflightRequired":
         "this cluster requires a complete preflight of the release before an update"
         => "Run one with `fairway upgrade --mode=preflight --to=VERSION`, then repeat \
@@ -149,10 +150,11 @@ condition! {
         => "Follow the message, then set the admin gate to \"true\" with `kubectl -n \
             openshift-config edit configmap admin-acks`";
     ADMIN_ACK_UNKNOWN = "AdminAckUnknown":
-        "a required acknowledgement may be missing: admin-gates cannot be read, or admin-acks is \
+        "a required admin ack may be missing: admin-gates cannot be read, or admin-acks is \
          missing or cannot be read"
         => "Run `kubectl -n openshift-config-managed get configmap admin-gates` and \
-            `kubectl -n openshift-config get configmap admin-acks`, and correct what they report";
+            `kubectl -n openshift-config get configmap admin-acks`, and correct the errors that \
+            they report";
     CLUSTER_OPERATOR_NOT_UPGRADEABLE = "ClusterOperatorNotUpgradeable":
         "a cluster operator reports that updates to a later minor version are not allowed"
         => "Follow the message; `kubectl describe clusteroperator NAME` shows details";
@@ -160,7 +162,7 @@ condition! {
         "the operator cannot determine whether the cluster operators allow a later minor version"
         => "Check that they can be listed: `kubectl get clusteroperators`";
     RISK_NAME_NOT_COMPATIBLE_WITH_REASON_PROPERTY = "RiskNameNotCompatibleWithReasonProperty":
-        "one risk blocks the update; its name is not a valid reason"
+        "one risk blocks the update; the risk name cannot be used as a condition reason"
         => "Read the message, or see the risk with `fairway upgrade recommend`";
     MULTIPLE_REASONS = "MultipleReasons":
         "several issues block the update; the message lists them"

@@ -43,7 +43,8 @@ condition! {
         "the target skips a minor version and the update service offers no such update"
         => "Update to an intermediate release first: `fairway upgrade` lists the next ones";
     SKIP_LEVEL_NOT_CHECKED = "SkipLevelNotChecked":
-        "the target skips a minor version and has no complete preflight without unaccepted findings"
+        "the target skips a minor version, and its preflight is missing, incomplete or has \
+         unaccepted findings"
         => "Run `fairway upgrade --mode=preflight --to=VERSION`, resolve its findings, then repeat \
             `fairway upgrade --to=VERSION`";
 }

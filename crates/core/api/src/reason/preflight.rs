@@ -175,9 +175,9 @@ condition! {
         => "Repeat the preflight: `fairway upgrade --clear-preflight`, then \
             `fairway upgrade --mode=preflight --to=VERSION`";
     RESULTS_REFUSED = "ResultsRefused":
-        "the results are not a regular file, such as a link, and were not opened, or their \
-        directory is hidden"
-        => "Do not use this release until its publisher has explained it";
+        "the results are a link or another special file, which the operator does not open, or \
+         their directory is hidden"
+        => "Do not use this release until its publisher has explained the finding";
     RESULTS_UNREADABLE = "ResultsUnreadable":
         "the operator cannot create or read the results directory"
         => "Check /var/lib/fairway/preflight on the operator's node: free space, permissions, \

@@ -13,7 +13,7 @@ reasons! {
         => "Use a release signed by a trusted key and make its signature reachable: a store in \
             `spec.signatureStores`, or a ConfigMap in openshift-config-managed";
     UPGRADE_PRECONDITION_CHECK_FAILED = "UpgradePreconditionCheckFailed":
-        "a precondition refuses the update"
+        "a precondition of the update is not met"
         => "Follow the message, or withdraw the request with `fairway upgrade --clear`";
     UPDATE_PAYLOAD_INTEGRITY = "UpdatePayloadIntegrity":
         "the manifests in the release image are invalid"
@@ -53,7 +53,7 @@ reasons! {
         => "Check the aggregated API servers and the CRDs: `kubectl get apiservices`, `kubectl get \
             crds`";
     UPDATE_PAYLOAD_FAILED = "UpdatePayloadFailed":
-        "the operator could not apply an object, for a reason without its own name"
+        "the operator could not apply an object, for another reason"
         => "Read the message; `fairway upgrade status` names the object";
     CLUSTER_OPERATOR_NO_VERSIONS = "ClusterOperatorNoVersions":
         "the release does not state which versions a cluster operator must reach"

@@ -12,7 +12,7 @@ condition! {
     ALL_EXPOSED_RISKS_ACCEPTED = "AllExposedRisksAccepted":
         "every risk that applies to this cluster has been accepted";
     EXPOSED_TO_RISKS = "ExposedToRisks":
-        "a risk applies; its name is not a valid reason"
+        "a risk applies; the risk name cannot be used as a condition reason"
         => "Read the message; remove the cause, or accept with `fairway upgrade accept RISK`";
     MULTIPLE_REASONS = "MultipleReasons":
         "several risks apply or may apply; the message describes each"
@@ -50,7 +50,7 @@ condition! {
 
     MATCH = "Match":
         "a rule of the risk matches this cluster"
-        => "Read the risk's page; remove the cause, or accept it with \
+        => "Open the URL of the risk; remove the cause, or accept the risk with \
             `fairway upgrade accept RISK`";
     NOT_MATCH = "NotMatch":
         "no rule of the risk matches this cluster";
@@ -60,20 +60,20 @@ condition! {
             `fairway upgrade accept RISK`";
     INVALID_RISK = "InvalidRisk":
         "the status cannot store the published risk; this entry replaces it"
-        => "Report the message to its publisher; if you know the risk, accept this entry with \
-            `fairway upgrade accept RISK`";
+        => "Report the message to the publisher of the risk; if you know the risk, accept this \
+            entry with `fairway upgrade accept RISK`";
     ALERT_FIRING = "Alert:firing":
         "an alert is firing that needs investigation before an update"
-        => "Follow the alert's runbook, or accept it with `fairway upgrade accept RISK`";
+        => "Follow the alert's runbook, or accept the risk with `fairway upgrade accept RISK`";
     PREFLIGHT_VALIDATION = "PreflightValidation":
-        "a complete preflight of the target release found this risk risk"
-        => "Remove the cause that the risk describes, or accept it with \
+        "a complete preflight of the target release found this risk"
+        => "Remove the cause that the risk describes, or accept the risk with \
             `fairway upgrade accept RISK`";
     PREFLIGHT_RUNNING = "PreflightRunning":
         "a preflight is in progress and has found this risk";
     PREFLIGHT_PARTIAL = "PreflightPartial":
         "some checks of the preflight have a result and others do not"
-        => "List them with `fairway upgrade recommend`; the condition PreflightFailed has the \
+        => "List them with `fairway upgrade recommend`; the condition PreflightFailed reports the \
             causes";
     PREFLIGHT_FAILED = "PreflightFailed":
         "the preflight failed, so its results are incomplete"

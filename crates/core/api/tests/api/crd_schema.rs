@@ -82,10 +82,10 @@ fn architecture_excludes_image_and_requires_version() {
         (json!({ "architecture": "Multi", "version": "5.1.0", "image": "" }), None),
         (
             json!({ "architecture": "Multi", "version": "5.1.0", "image": "i" }),
-            Some("exclude each other"),
+            Some("mutually exclusive"),
         ),
-        (json!({ "architecture": "Multi" }), Some("needs a version")),
-        (json!({ "architecture": "Multi", "version": "" }), Some("needs a version")),
+        (json!({ "architecture": "Multi" }), Some("version must be set")),
+        (json!({ "architecture": "Multi", "version": "" }), Some("version must be set")),
     ] {
         let broken =
             broken_rules(&with_spec(&json!({ "clusterID": "c", "desiredUpdate": update })));
@@ -110,8 +110,12 @@ fn capabilities_require_others() {
     };
     assert_eq!(wants(&["marketplace", "OperatorLifecycleManager"], &[]), "");
     assert_eq!(wants(&["marketplace"], &["OperatorLifecycleManager"]), "");
-    assert!(wants(&["marketplace"], &[]).contains("needs the capability OperatorLifecycleManager"));
-    assert!(wants(&["ClusterAPI"], &[]).contains("needs the capability CompatibilityRequirements"));
+    assert!(
+        wants(&["marketplace"], &[]).contains("requires the capability OperatorLifecycleManager")
+    );
+    assert!(
+        wants(&["ClusterAPI"], &[]).contains("requires the capability CompatibilityRequirements")
+    );
     assert_eq!(wants(&["ClusterAPI", "CompatibilityRequirements"], &[]), "");
 }
 

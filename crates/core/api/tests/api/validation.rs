@@ -29,7 +29,7 @@ fn all_problems_are_reported_with_field() {
     spec.desiredUpdate.architecture: "Sparc" is not supported; use "Multi"
     spec.desiredUpdate.architecture: cannot be set together with spec.desiredUpdate.image
     spec.desiredUpdate.version: "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-    spec.desiredUpdate.acceptRisks[1].name: the name of a risk has 1 to 256 bytes, found 0
+    spec.desiredUpdate.acceptRisks[1].name: the name of a risk must have 1 to 256 bytes, found 0
     spec.desiredUpdate.acceptRisks[2]: "A" occurs twice
     spec.desiredUpdate.mode: "Rehearsal" is not supported; use "Preflight"
     spec.upstream: "example.com/graph" is not an absolute http or https URL
@@ -70,7 +70,7 @@ fn names_and_lengths_are_limited() {
     let is_distinct = |line: &&str| !line.contains("occurs twice");
     let errors: Vec<&str> = errors.lines().filter(is_distinct).collect();
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    metadata.name: "Version 1" is not a name of lower-case letters, digits and dashes
+    metadata.name: "Version 1" is not a name of lowercase letters, digits and dashes
     spec.desiredUpdate.acceptRisks: 1001 entries exceed the limit of 1000
     spec.capabilities.additionalEnabledCapabilities: "marketplace" requires "OperatorLifecycleManager"
     spec.capabilities.additionalEnabledCapabilities: "ClusterAPI" requires "CompatibilityRequirements"

@@ -105,11 +105,6 @@ impl CheckFailure {
             None => Self::VersionMissing,
         }
     }
-
-    #[doc(hidden)]
-    pub fn of_version(cluster: &ClusterVersion) -> Self {
-        Self::from_cluster_version(cluster)
-    }
 }
 
 /// Bytes quoted of an invalid version.

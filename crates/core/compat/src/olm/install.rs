@@ -2,9 +2,6 @@
 
 use super::{ClusterVersions, MaximumVersion, MinorVersion, OlmOperator};
 
-#[doc(hidden)]
-pub use self::InstallDecision as Decision;
-
 /// Whether an operator may be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallDecision {
@@ -38,7 +35,7 @@ pub fn refusal(operator: &OlmOperator, cluster: &ClusterVersions) -> Option<Stri
     match decide(&operator.declared, cluster) {
         InstallDecision::Allowed => None,
         InstallDecision::Refused { maximum, cluster } => Some(format!(
-            "the operator {operator} supports OpenShift up to {maximum}, and this cluster runs \
+            "the operator {operator} supports OpenShift up to {maximum}, but this cluster runs \
              {cluster}: choose a version of the operator that supports {cluster}"
         )),
     }
@@ -90,6 +87,6 @@ mod tests {
     #[test]
     fn refusal_names_remediation() {
         let message = refusal(&operator(Some("4.8")), &cluster("4.9.0", "4.9.0")).unwrap();
-        insta::assert_snapshot!(message, @"the operator team/etcd.v1.2.0 supports OpenShift up to 4.8, and this cluster runs 4.9: choose a version of the operator that supports 4.9");
+        insta::assert_snapshot!(message, @"the operator team/etcd.v1.2.0 supports OpenShift up to 4.8, but this cluster runs 4.9: choose a version of the operator that supports 4.9");
     }
 }

@@ -1,13 +1,22 @@
 //! OLM operators and the maximum cluster version that they support.
 //!
 //! Inputs are ClusterServiceVersions, catalogs and cluster versions. They are not trusted.
+//! [`OlmOperator`] reads an operator and its [`MaximumVersion`]. [`OlmPolicy::verdict`] determines
+//! whether it supports a target. [`OlmCheck`] combines all operators of a cluster into the
+//! condition `Upgradeable` and a risk report.
 //!
-//! * [`MaximumVersion`] is the declared maximum version, [`OlmOperator`] the operator.
-//! * [`OlmPolicy::verdict`] determines whether it supports a target.
-//! * [`OlmCheck`] combines all operators of a cluster: condition `Upgradeable` and risk report.
-//! * [`catalog`] has current declarations and newer versions of operators.
-//! * [`apis`] finds APIs that the target does not serve.
-//! * [`install`] decides whether an operator may be installed.
+//! | module | content |
+//! | --- | --- |
+//! | `operator` | installed operators |
+//! | `declaration`, `properties` | the declared maximum version, and its annotations |
+//! | `versions` | minor versions of a cluster |
+//! | `policy` | verdicts, and the policy for operators without a valid declaration |
+//! | `check` | check of all operators of a cluster: condition `Upgradeable` and risk report |
+//! | `report` | the risk report: one risk for each operator, with its affected targets |
+//! | [`catalog`] | current declarations of catalogs, and versions that support a target |
+//! | [`apis`] | APIs that operators use and a target does not serve |
+//! | [`install`] | admission of new operators |
+//! | `text` | lists in messages |
 
 pub mod apis;
 pub mod catalog;
@@ -28,14 +37,6 @@ pub use operator::{OlmOperator, is_copied};
 pub use policy::{InvalidPolicy, MissingPolicy, OlmPolicy, OperatorVerdict};
 pub use properties::MAX_OPENSHIFT_VERSION;
 pub use versions::{ClusterVersions, MinorVersion};
-
-#[doc(hidden)]
-pub use self::{
-    CheckFailure as Hindrance, CheckResult as Published, DeclarationSource as Origin,
-    InvalidDeclaration as Invalid, MaximumVersion as Declaration, MinorVersion as Stream,
-    OlmCheck as Guard, OlmOperator as Operator, OlmPolicy as Policy, OperatorVerdict as Verdict,
-    UpgradeableCondition as Upgradeable,
-};
 
 /// Annotation of a ClusterServiceVersion with the maximum version.
 pub const MAXIMUM_ANNOTATION: &str = "operators.coreos.com/maxOpenShiftVersion";

@@ -92,16 +92,6 @@ impl OlmOperator {
         };
         nearest(OperatorVerdict::Upgradeable).or_else(|| nearest(OperatorVerdict::MayNotRun))
     }
-
-    #[doc(hidden)]
-    pub fn way_out(
-        &self,
-        policy: OlmPolicy,
-        running: MinorVersion,
-        target: MinorVersion,
-    ) -> Option<&OperatorUpgrade> {
-        self.nearest_upgrade(policy, running, target)
-    }
 }
 
 /// `namespace/name`

@@ -46,11 +46,11 @@ pub struct OlmPolicy {
 pub enum OperatorVerdict {
     /// No known incompatibility.
     Upgradeable,
-    /// The operator declares no maximum version. Reported, and blocks nothing.
+    /// The operator declares no maximum version. Fairway reports this, and it blocks nothing.
     // `as_str` is the label of a metric and keeps the words of the enhancement.
     #[serde(rename = "unknown")]
     MayNotRun,
-    /// The operator does not support the target release, or counts as unsupported by policy.
+    /// The operator does not support the target release, or the policy treats it as unsupported.
     #[serde(rename = "notUpgradeable")]
     WillNotRun,
 }
@@ -71,11 +71,6 @@ impl OlmPolicy {
     /// is not a report of the OLM guard.
     pub fn from_report(extension: &Value) -> Option<Self> {
         Self::deserialize(extension.get("policy")?).ok()
-    }
-
-    #[doc(hidden)]
-    pub fn of_report(extension: &Value) -> Option<Self> {
-        Self::from_report(extension)
     }
 
     /// Whether an operator supports a target. Patch updates of the running minor version are never

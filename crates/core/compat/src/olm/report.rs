@@ -97,8 +97,9 @@ fn unknown_apis(operators: &[OlmOperator]) -> Option<Value> {
         count => format!("{count} operators"),
     };
     let message = format!(
-        "Unknown for {count} whether all required APIs are served, because permissions contain \
-         wildcards or no versions. For details, run `fairway olm list -o json`"
+        "For {count}, it is unknown whether the target serves all required APIs, because \
+         permissions contain wildcards or omit API versions. For details, run `fairway olm list \
+         -o json`"
     );
     Some(note(&message, first))
 }
@@ -159,7 +160,7 @@ fn maximum(
     let problem = match &operator.declared {
         MaximumVersion::Maximum(maximum, origin) if *maximum < running => format!(
             "The operator {operator} does not support versions after {maximum} (declared by \
-             {origin}), and the cluster already runs {running}."
+             {origin}), but the cluster already runs {running}."
         ),
         MaximumVersion::Maximum(maximum, origin) => format!(
             "The operator {operator} does not support versions after {maximum} (declared by \

@@ -26,11 +26,6 @@ impl MinorVersion {
         Self::new(version.major(), version.minor())
     }
 
-    #[doc(hidden)]
-    pub fn of(version: &Version) -> Self {
-        Self::from_version(version)
-    }
-
     /// Parses a version such as `4.9`, `4.9.3` or `v4.9`.
     pub fn parse(text: &str) -> Option<Self> {
         Version::parse_tolerant(text).ok().as_ref().map(Self::from_version)
@@ -105,11 +100,6 @@ impl ClusterVersions {
             desired: read(&status.desired.version),
             completed: completed.and_then(|entry| read(entry.version.as_deref()?)),
         }
-    }
-
-    #[doc(hidden)]
-    pub fn of(cluster: &ClusterVersion) -> Self {
-        Self::from_cluster_version(cluster)
     }
 
     /// The minor version from which the next one counts: the last completed one, otherwise the

@@ -41,7 +41,7 @@ fn report_lists_operators_with_targets() {
         ]
     };
     insta::assert_snapshot!(risk_lines(&report(operators(), "4.8.0", OlmPolicy::default())), @"
-    OperatorWillNotRun-namespace:behind.v1 >=4.9.0: The operator namespace/behind.v1 does not support versions after 4.6 (declared by annotation operators.coreos.com/maxOpenShiftVersion), and the cluster already runs 4.8.
+    OperatorWillNotRun-namespace:behind.v1 >=4.9.0: The operator namespace/behind.v1 does not support versions after 4.6 (declared by annotation operators.coreos.com/maxOpenShiftVersion), but the cluster already runs 4.8.
     OperatorWillNotRun-namespace:next.v1 >=4.9.0: The operator namespace/next.v1 does not support versions after 4.8 (declared by annotation operators.coreos.com/maxOpenShiftVersion).
     OperatorWillNotRun-namespace:skip-level.v1 >=4.10.0: The operator namespace/skip-level.v1 does not support versions after 4.9 (declared by annotation operators.coreos.com/maxOpenShiftVersion).
     OperatorWillNotRun-namespace:renamed.v1 >=5.1.0: The operator namespace/renamed.v1 does not support versions after 4.23 (declared by annotation operators.coreos.com/maxOpenShiftVersion).
@@ -82,7 +82,7 @@ fn unknown_api_availability_is_a_note() {
     };
     assert_eq!(noted(vec![using("exact", "jobs")]), None);
     let [wild, unversioned] = [using("wild", "*"), using("unversioned", "cronjobs")];
-    insta::assert_snapshot!(noted(vec![wild.clone()]).unwrap(), @r#"[{"message":"Unknown for 1 operator whether all required APIs are served, because permissions contain wildcards or no versions. For details, run `fairway olm list -o json`","targets":">=4.12.0"}]"#);
+    insta::assert_snapshot!(noted(vec![wild.clone()]).unwrap(), @r#"[{"message":"For 1 operator, it is unknown whether the target serves all required APIs, because permissions contain wildcards or omit API versions. For details, run `fairway olm list -o json`","targets":">=4.12.0"}]"#);
     let both = noted(vec![wild, unversioned]).unwrap();
     assert!(both[0]["message"].as_str().unwrap().starts_with("Unknown for 2 operators "), "{both}");
 }

@@ -54,10 +54,10 @@ const FORBIDDEN_POD_FIELDS: [(&str, &str); 9] = [
 const FORBIDDEN_SECURITY_FIELDS: [(&str, &str); 6] = [
     ("privileged", "a check must not be privileged"),
     ("allowPrivilegeEscalation", "a check must not escalate privileges"),
-    ("seLinuxOptions", "a check must use the default confinement"),
+    ("seLinuxOptions", "a check must use the default SELinux options"),
     ("windowsOptions", "a check must run on Linux"),
     ("sysctls", "a check must not set sysctls"),
-    ("procMount", "a check must use the default confinement"),
+    ("procMount", "a check must use the default procMount"),
 ];
 
 /// Forbidden fields of a container.
@@ -166,7 +166,7 @@ fn security(context: &Field<'_>) -> Result<(), JobRefusal> {
     for (profile, least) in profiles {
         let kind = context.at(&[profile, "type"]);
         if kind.is_set() && kind.text() != least {
-            return refuse(&kind, "a check must use the default confinement");
+            return refuse(&kind, "a check must use the profile RuntimeDefault");
         }
     }
     Ok(())

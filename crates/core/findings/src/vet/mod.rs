@@ -116,8 +116,5 @@ pub fn plan(
     })
 }
 
-#[doc(hidden)]
-pub use self::{CheckObjects as Plan, RunParameters as Run};
-
 #[cfg(test)]
 mod tests;

@@ -49,7 +49,8 @@ pub enum UpdateState {
         /// Versions of the cycle.
         versions: Vec<String>,
     },
-    /// Other releases reference one of the versions, but the graph has no release with it.
+    /// Other releases reference one of the versions, but the graph has no release with that
+    /// version.
     NoRelease {
         /// Version without a release.
         release: String,
@@ -87,7 +88,7 @@ pub enum UpdateCause {
         /// Key in the metadata.
         key: String,
     },
-    /// A risk that the graph has without graph-data.
+    /// A risk in the input graph, not from graph-data.
     Graph {
         /// Name of the risk.
         risk: String,
@@ -112,16 +113,6 @@ impl GraphBuilder<'_> {
             to: graph.node(end).version.to_string(),
             verdict: self.verdict(start, end, scope),
         })
-    }
-
-    #[doc(hidden)]
-    pub fn why(
-        &self,
-        from: &Version,
-        to: &Version,
-        scope: Scope<'_>,
-    ) -> Result<UpdateExplanation, ExplanationError> {
-        self.explain(from, to, scope)
     }
 
     fn verdict(&self, from: NodeId, to: NodeId, scope: Scope<'_>) -> UpdateState {
@@ -216,12 +207,12 @@ impl fmt::Display for UpdateExplanation {
                 f.write_str("removed")?;
                 causes.iter().try_for_each(|cause| write!(f, "\n  {cause}"))
             }
-            UpdateState::NotDeclared => f.write_str("no release says that this update is possible"),
+            UpdateState::NotDeclared => f.write_str("no release declares this update"),
             UpdateState::Cycle { versions } => {
-                write!(f, "left out, because it led back in a circle of {}", versions.join(", "))
+                write!(f, "omitted, because it closes a cycle of {}", versions.join(", "))
             }
             UpdateState::NoRelease { release } => {
-                write!(f, "{release} is named by other releases, but there is no release of it")
+                write!(f, "other releases reference {release}, but it does not exist")
             }
             UpdateState::NotInChannel { release, channel, channels } if channels.is_empty() => {
                 write!(f, "{release} is not in {channel}, nor in any other channel")
@@ -243,7 +234,9 @@ impl fmt::Display for UpdateCause {
                 write!(f, "{place}: removes updates from {pattern}")
             }
             Self::Metadata { release, key } => write!(f, "metadata of {release}: {key}"),
-            Self::Graph { risk } => write!(f, "risk {risk}, which the graph had before"),
+            Self::Graph { risk } => {
+                write!(f, "risk {risk}, which the input graph already contains")
+            }
         }
     }
 }

@@ -20,11 +20,11 @@ pub struct GraphChanges {
     pub added: Vec<String>,
     /// Releases that only the old graph has.
     pub removed: Vec<String>,
-    /// Releases with another image or other metadata.
+    /// Releases whose image or metadata has changed.
     pub changed: Vec<String>,
-    /// Updates that are added or removed, or have other risks.
+    /// Updates that are added or removed, or whose risks have changed.
     pub edges: Vec<EdgeChange>,
-    /// Names of risks with another definition for the same update.
+    /// Names of risks whose definition for this update has changed.
     pub redefined: BTreeSet<String>,
 }
 

@@ -39,7 +39,7 @@ pub struct BlockedEdgeChange {
 pub struct BlockedEdgeContent {
     /// Target version of the blocked updates.
     pub to: String,
-    /// Pattern of their source versions.
+    /// Pattern of the source versions of the blocked updates.
     pub from: String,
     /// Risk of the updates. Without a risk, the updates are removed.
     #[serde(skip_serializing_if = "Option::is_none")]

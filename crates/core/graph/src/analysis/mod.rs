@@ -16,13 +16,6 @@ pub use paths::{
     latest, paths,
 };
 
-#[doc(hidden)]
-pub use self::{
-    CheapestPaths as Cheapest, GraphChanges as Changes, GraphDataChanges as DataChanges,
-    PathCost as Cost, UpdateCause as Cause, UpdateExplanation as Why, UpdateState as Verdict,
-    UpgradeHop as Step, UpgradePath as Path, UpgradePathError as PathsError, UpgradePaths as Paths,
-};
-
 use std::fmt;
 
 /// A number with its noun.

@@ -132,10 +132,10 @@ impl fmt::Display for UpgradePath {
 impl fmt::Display for UpgradePaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fewest_hops == self.least_risk {
-            return write!(f, "the best way: {}", self.fewest_hops);
+            return write!(f, "best path: {}", self.fewest_hops);
         }
-        writeln!(f, "the shortest way: {}", self.fewest_hops)?;
-        write!(f, "the way with the fewest risks: {}", self.least_risk)
+        writeln!(f, "shortest path: {}", self.fewest_hops)?;
+        write!(f, "path with the fewest risks: {}", self.least_risk)
     }
 }
 
@@ -197,11 +197,6 @@ impl<const N: usize> CheapestPaths<N> {
         }
         hops.reverse();
         Some(hops)
-    }
-
-    #[doc(hidden)]
-    pub fn way(&self, node: NodeId) -> Option<Vec<Edge>> {
-        self.path(node)
     }
 }
 

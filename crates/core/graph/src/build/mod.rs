@@ -8,9 +8,6 @@ mod cycles;
 
 pub use blockers::{EdgeBlocker, EdgeSources};
 
-#[doc(hidden)]
-pub use self::GraphBuilder as Draft;
-
 use std::collections::BTreeSet;
 
 use fairway_api::Version;

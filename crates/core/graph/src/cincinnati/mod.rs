@@ -5,6 +5,3 @@ mod write;
 
 pub use read::{GraphReadError, MAX_BYTES, read};
 pub use write::GraphSerializer;
-
-#[doc(hidden)]
-pub use self::{GraphReadError as WireError, GraphSerializer as View};

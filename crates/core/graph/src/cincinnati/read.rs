@@ -267,7 +267,7 @@ fn with_required_fields(risk: &Risk) -> Risk {
 fn unnamed_risk() -> Risk {
     Risk {
         name: NO_RISK_NAME.to_owned(),
-        message: "The update service states no risk for this conditional update.".to_owned(),
+        message: "The update service lists no risks for this conditional update.".to_owned(),
         matching_rules: always(),
         ..Risk::default()
     }

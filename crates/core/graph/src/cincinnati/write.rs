@@ -150,7 +150,7 @@ fn array<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, 
 }
 
 fn json(out: &mut Vec<u8>, value: &impl Serialize) {
-    serde_json::to_writer(out, value).expect("numbers, texts and values can be written to memory");
+    serde_json::to_writer(out, value).expect("numbers, strings and values serialize to JSON");
 }
 
 /// A serialized node.
@@ -198,5 +198,5 @@ impl SerializedNode {
 }
 
 fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("texts and maps of texts can be written")
+    serde_json::to_string(value).expect("strings and maps of strings always serialize")
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[schemars(rename = "Place")]
 pub struct FileLocation {
-    /// Path of the file below the graph-data directory.
+    /// Path of the file, relative to the graph-data directory.
     pub file: String,
     /// Position in the file, if known.
     #[serde(flatten)]
@@ -183,7 +183,7 @@ impl fmt::Display for DataProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotYaml => f.write_str("skipped: not a .yaml file"),
-            Self::Yml => f.write_str("other tools skip .yml files; rename it to .yaml"),
+            Self::Yml => f.write_str("rename the file to .yaml: other tools skip .yml files"),
             Self::NewerSchema { schema } => {
                 write!(
                     f,
@@ -191,11 +191,11 @@ impl fmt::Display for DataProblem {
                     ignored"
                 )
             }
-            Self::Unreadable { why } => write!(f, "invalid, no update is blocked: {why}"),
+            Self::Unreadable { why } => write!(f, "invalid: {why}; no update is blocked"),
             Self::Salvaged { why, to } => {
-                write!(f, "invalid, all updates to {to} are blocked for all clusters: {why}")
+                write!(f, "invalid: {why}; all updates to {to} are blocked for all clusters")
             }
-            Self::NoTarget { taken_as: None } => f.write_str("no `to`, no update is blocked"),
+            Self::NoTarget { taken_as: None } => f.write_str("no `to`; no update is blocked"),
             Self::NoTarget { taken_as: Some(version) } => {
                 write!(f, "no `to`; assuming {version}, from the file name")
             }
@@ -205,18 +205,18 @@ impl fmt::Display for DataProblem {
             Self::BadTarget { to, taken_as: Some(version) } => {
                 write!(f, "`to` is not a version: {to:?}; assuming {version}")
             }
-            Self::NoSource => f.write_str("no `from`, all updates to this version are blocked"),
+            Self::NoSource => f.write_str("no `from`; all updates to this version are blocked"),
             Self::BadSource { why } => {
-                write!(f, "invalid `from`, all updates to this version are blocked: {why}")
+                write!(f, "invalid `from`: {why}; all updates to this version are blocked")
             }
             Self::Incomplete { missing } => {
-                write!(f, "no {}, the update is blocked for all clusters", listed(missing))
+                write!(f, "no {}; the update is blocked for all clusters", listed(missing))
             }
             Self::NoRules => {
-                f.write_str("`matchingRules` is empty, the update is blocked for all clusters")
+                f.write_str("`matchingRules` is empty; the update is blocked for all clusters")
             }
             Self::RuleWithoutType => f.write_str(
-                "a rule in `matchingRules` has no `type`, the update is blocked for all clusters",
+                "a rule in `matchingRules` has no `type`; the update is blocked for all clusters",
             ),
             Self::UnreadableChannel { why } => write!(f, "skipped: {why}"),
             Self::UnnamedChannel => f.write_str("skipped: the channel has no name"),

@@ -13,12 +13,6 @@ pub use channel::{Channel, Feeder, ListedVersion};
 pub use finding::{DataFinding, DataProblem, FileLocation, Position, Severity};
 pub use pattern::VersionPattern;
 
-#[doc(hidden)]
-pub use self::{
-    BlockedEdge as Block, BlockedEdgeEffect as Effect, DataFinding as Finding,
-    DataProblem as Problem, GraphDataError as Refusal,
-};
-
 use std::collections::BTreeMap;
 
 use fairway_api::{Version, read};

@@ -56,11 +56,6 @@ impl Node {
         Self { version, release: None, unknown: UnknownFields::new() }
     }
 
-    #[doc(hidden)]
-    pub fn named(version: Version) -> Self {
-        Self::without_release(version)
-    }
-
     /// Compares nodes by version, then by architecture.
     pub fn order(&self, other: &Self) -> Ordering {
         let (build, others) = (self.version.build(), other.version.build());

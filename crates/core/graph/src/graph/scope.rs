@@ -25,11 +25,6 @@ impl Scope<'_> {
         let in_channel = |wanted| node.channels().any(|known| known == wanted);
         self.architecture.is_none_or(of_architecture) && self.channel.is_none_or(in_channel)
     }
-
-    #[doc(hidden)]
-    pub fn shows(&self, node: &Node) -> bool {
-        self.contains(node)
-    }
 }
 
 impl Graph {
@@ -119,11 +114,6 @@ impl Graph {
             parts.edges.push(Edge { from, to, risks });
         }
         parts.assemble()
-    }
-
-    #[doc(hidden)]
-    pub fn around(here: &Node, updates: impl IntoIterator<Item = (Node, Vec<Arc<Risk>>)>) -> Self {
-        Self::from_updates(here, updates)
     }
 }
 

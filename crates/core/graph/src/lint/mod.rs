@@ -1,8 +1,16 @@
 //! Linter for graph-data.
 //!
-//! The rules are in `rules`. All of them run, and [`lint`] returns their findings in one
-//! [`LintReport`]. [`print`] formats it, and [`LintReport::new_since`] removes findings of a
-//! previous state.
+//! All rules run, and [`lint`] returns their findings in one [`LintReport`].
+//! [`LintReport::new_since`] removes findings of a previous state.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `rules` | the rules, by topic: syntax, risks, versions, queries, channels |
+//! | `report` | rules, findings and reports |
+//! | `print` | formats of a report: text, JSON and SARIF |
+//! | `yaml` | YAML files with the position of every value |
+//! | `known_versions` | known versions and the updates between them |
+//! | `queries` | PromQL queries of all blocked edges |
 
 mod known_versions;
 pub mod print;
@@ -12,9 +20,6 @@ mod rules;
 mod yaml;
 
 pub use report::{FileRegion, LintFinding, LintReport, LintRule};
-
-#[doc(hidden)]
-pub use self::{LintFinding as Finding, LintReport as Report, LintRule as Rule};
 
 use crate::data::{BLOCKED_EDGES, CHANNELS, GraphData, GraphDataError};
 use crate::files::Files;

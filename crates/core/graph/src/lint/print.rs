@@ -15,7 +15,7 @@ use crate::lint::{FileRegion, LintFinding, LintReport, LintRule, rules};
 pub struct Document<'a> {
     /// Numbers of findings.
     summary: Summary,
-    /// Findings, by file.
+    /// Findings, sorted by file.
     findings: Vec<Entry<'a>>,
 }
 
@@ -38,7 +38,7 @@ struct Entry<'a> {
     rule: &'static str,
     /// Severity: `note`, `warning` or `error`.
     severity: &'static str,
-    /// Path of the file below the graph-data directory.
+    /// Path of the file, relative to the graph-data directory.
     file: &'a str,
     /// Start in the file, unless the finding is about the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ pub struct LintFinding {
     pub rule: &'static LintRule,
     /// Severity of the finding.
     pub severity: Severity,
-    /// Path of the file below the graph-data directory.
+    /// Path of the file, relative to the graph-data directory.
     pub file: String,
     /// Part of the file, unless the finding is about the whole file.
     pub region: Option<FileRegion>,

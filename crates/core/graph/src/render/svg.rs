@@ -174,7 +174,7 @@ impl Drawing<'_> {
                 (release(Reachability::Recommended), "reached by a recommended update"),
                 (release(Reachability::Conditional), "reached by conditional updates only"),
                 (release(Reachability::Unreachable), "not reached by any update"),
-                (ring, "left by conditional updates only"),
+                (ring, "only conditional updates from this release"),
             ],
             vec![
                 (line(RECOMMENDED_COLOUR, "none"), "recommended"),

@@ -55,19 +55,19 @@ fn paths_returns_fewest_hops_and_least_risk() {
         result_of("4.6.1", "4.7.3"),
     ];
     insta::assert_snapshot!(responses.join("\n\n"), @"
-    the shortest way: 2 steps, 2 risks
+    shortest path: 2 steps, 2 risks
       4.6.1 -> 4.7.1
       4.7.1 -> 4.8.1  Leak, Slow
-    the way with the fewest risks: 3 steps, 1 risk
+    path with the fewest risks: 3 steps, 1 risk
       4.6.1 -> 4.7.1
       4.7.1 -> 4.7.2
       4.7.2 -> 4.8.1  Leak
 
-    the best way: 2 steps, no risks
+    best path: 2 steps, no risks
       4.6.1 -> 4.7.1
       4.7.1 -> 4.7.2
 
-    the best way: no steps, no risks
+    best path: no steps, no risks
 
     no upgrade path from 4.8.1 to 4.6.1
 
@@ -124,8 +124,8 @@ fn explain_names_files_and_metadata() {
     4.7.1+amd64 -> 4.7.2+amd64: removed
       metadata of 4.7.2+amd64: io.openshift.upgrades.graph.previous.remove
     4.7.2+amd64 -> 4.7.3+amd64: 4.7.3+amd64 is not in stable-4.8, nor in any other channel
-    4.7.9+amd64 -> 4.8.1+amd64: 4.7.9+amd64 is named by other releases, but there is no release of it
-    4.6.1+amd64 -> 4.8.1+amd64: no release says that this update is possible
+    4.7.9+amd64 -> 4.8.1+amd64: other releases reference 4.7.9+amd64, but it does not exist
+    4.6.1+amd64 -> 4.8.1+amd64: no release declares this update
     version 4.9.0+amd64 does not exist
     ");
     let why = builder.explain(&version("4.7.1"), &version("4.8.1"), scope).unwrap();
@@ -145,7 +145,7 @@ fn explain_update_of_a_cycle_names_its_versions() {
     let builder = GraphBuilder::new(declare(cycle), &data);
     let scope = Scope { architecture: Some("amd64"), channel: None };
     let why = builder.explain(&version("4.6.2"), &version("4.6.1"), scope).unwrap();
-    insta::assert_snapshot!(why, @"4.6.2+amd64 -> 4.6.1+amd64: left out, because it led back in a circle of 4.6.1+amd64, 4.6.2+amd64");
+    insta::assert_snapshot!(why, @"4.6.2+amd64 -> 4.6.1+amd64: omitted, because it closes a cycle of 4.6.1+amd64, 4.6.2+amd64");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn from_updates_returns_edges_from_one_release() {
     let node = |text: &str| whole.node(whole.find(&version(text)).next().unwrap()).clone();
     let leak = whole.edges().iter().find_map(|edge| whole.risks(*edge).next()).unwrap();
     let listed = [(node("4.7.2"), vec![]), (node("4.8.1"), vec![leak.clone()])];
-    insta::assert_snapshot!(edges(&Graph::around(&node("4.7.1"), listed)), @"
+    insta::assert_snapshot!(edges(&Graph::from_updates(&node("4.7.1"), listed)), @"
     4.7.1 4.7.2
     4.7.1 4.8.1 Leak
     ");

@@ -66,7 +66,7 @@ fn block_with_incomplete_risk_applies_to_all_clusters() {
         "to: 4.7.4\nfrom: .*\nurl: https://bugs.example/1\nmatchingRules:\n- type: PromQL\n  promql:\n    promql: up\n",
     )]);
     insta::assert_snapshot!(remaining_edges(&data), @"
-    blocked-edges/4.7.4-leak.yaml: no `name` and `message`, the update is blocked for all clusters
+    blocked-edges/4.7.4-leak.yaml: no `name` and `message`; the update is blocked for all clusters
     remaining: 4.6.22+amd64 [Block474Leak], 4.6.22+s390x [Block474Leak], 4.6.23+amd64 [Block474Leak], 4.6.23+s390x [Block474Leak]
     ");
     let (graph, _) = build(declared(), &data);
@@ -96,19 +96,19 @@ fn block_with_invalid_rules_applies_to_all_clusters() {
     let results =
         ["[]", "[{promql: {promql: up}}]", "Always", "[Always]", "[{type: [1]}]"].map(with_rules);
     insta::assert_snapshot!(results.join("\n\n"), @"
-    blocked-edges/4.7.4-leak.yaml:6:16: `matchingRules` is empty, the update is blocked for all clusters
+    blocked-edges/4.7.4-leak.yaml:6:16: `matchingRules` is empty; the update is blocked for all clusters
     remaining: 4.6.22+amd64 [Leak], 4.6.22+s390x, 4.6.23+amd64 [Leak], 4.6.23+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:16: a rule in `matchingRules` has no `type`, the update is blocked for all clusters
+    blocked-edges/4.7.4-leak.yaml:6:16: a rule in `matchingRules` has no `type`; the update is blocked for all clusters
     remaining: 4.6.22+amd64 [Leak], 4.6.22+s390x, 4.6.23+amd64 [Leak], 4.6.23+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:16: invalid, all updates to 4.7.4 are blocked for all clusters: field matchingRules: expected sequence start
+    blocked-edges/4.7.4-leak.yaml:6:16: invalid: field matchingRules: expected sequence start; all updates to 4.7.4 are blocked for all clusters
     remaining: 4.6.22+amd64 [Leak], 4.6.22+s390x, 4.6.23+amd64 [Leak], 4.6.23+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:17: invalid, all updates to 4.7.4 are blocked for all clusters: field matchingRules[0]: expected mapping start
+    blocked-edges/4.7.4-leak.yaml:6:17: invalid: field matchingRules[0]: expected mapping start; all updates to 4.7.4 are blocked for all clusters
     remaining: 4.6.22+amd64 [Leak], 4.6.22+s390x, 4.6.23+amd64 [Leak], 4.6.23+s390x
 
-    blocked-edges/4.7.4-leak.yaml:6:24: invalid, all updates to 4.7.4 are blocked for all clusters: field matchingRules[0].type: expected string scalar
+    blocked-edges/4.7.4-leak.yaml:6:24: invalid: field matchingRules[0].type: expected string scalar; all updates to 4.7.4 are blocked for all clusters
     remaining: 4.6.22+amd64 [Leak], 4.6.22+s390x, 4.6.23+amd64 [Leak], 4.6.23+s390x
     ");
 }
@@ -124,13 +124,13 @@ fn block_with_invalid_pattern_blocks_all_sources() {
         remaining_edges_of(&long),
     ];
     insta::assert_snapshot!(results.join("\n\n"), @"
-    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`, all updates to this version are blocked: unclosed group
+    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`: unclosed group; all updates to this version are blocked
 
-    blocked-edges/4.7.4-leak.yaml: no `from`, all updates to this version are blocked
+    blocked-edges/4.7.4-leak.yaml: no `from`; all updates to this version are blocked
 
-    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`, all updates to this version are blocked: the compiled pattern is too large
+    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`: the compiled pattern is too large; all updates to this version are blocked
 
-    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`, all updates to this version are blocked: 5000 bytes exceed the limit of 4096 bytes
+    blocked-edges/4.7.4-leak.yaml:2:7: invalid `from`: 5000 bytes exceed the limit of 4096 bytes; all updates to this version are blocked
     ");
 }
 
@@ -149,16 +149,16 @@ fn invalid_block_uses_readable_fields() {
     ]
     .map(remaining_edges_of);
     insta::assert_snapshot!(results.join("\n\n"), @"
-    blocked-edges/4.7.4-leak.yaml:3:6: invalid, all updates to 4.7.4 are blocked for all clusters: field url: expected string scalar
+    blocked-edges/4.7.4-leak.yaml:3:6: invalid: field url: expected string scalar; all updates to 4.7.4 are blocked for all clusters
     remaining: 4.6.22+amd64 [Leak], 4.6.22+s390x [Leak], 4.6.23+amd64, 4.6.23+s390x
 
-    blocked-edges/4.7.4-leak.yaml:3:7: invalid, all updates to 4.7.4 are blocked for all clusters: reference to unknown value
+    blocked-edges/4.7.4-leak.yaml:3:7: invalid: reference to unknown value; all updates to 4.7.4 are blocked for all clusters
     remaining: 4.6.22+amd64 [Block474Leak], 4.6.22+s390x [Block474Leak], 4.6.23+amd64 [Block474Leak], 4.6.23+s390x [Block474Leak]
 
-    blocked-edges/4.7.4-leak.yaml:3:1: invalid, all updates to 4.7.4 are blocked for all clusters: invalid indentation in multiline quoted scalar
+    blocked-edges/4.7.4-leak.yaml:3:1: invalid: invalid indentation in multiline quoted scalar; all updates to 4.7.4 are blocked for all clusters
     remaining: 4.6.22+amd64 [Block474Leak], 4.6.22+s390x [Block474Leak], 4.6.23+amd64 [Block474Leak], 4.6.23+s390x [Block474Leak]
 
-    blocked-edges/4.7.4-leak.yaml:3:1: invalid, all updates to 4.7.4 are blocked for all clusters: duplicate mapping key: to not allowed here
+    blocked-edges/4.7.4-leak.yaml:3:1: invalid: duplicate mapping key: to not allowed here; all updates to 4.7.4 are blocked for all clusters
     remaining: 4.6.22+amd64 [Block474Leak], 4.6.22+s390x [Block474Leak], 4.6.23+amd64 [Block474Leak], 4.6.23+s390x [Block474Leak]
     ");
 }
@@ -184,7 +184,7 @@ fn block_with_target_in_file_name_reports_it() {
     insta::assert_snapshot!(messages.join("\n"), @r#"
     blocked-edges/4.7.4-leak.yaml: no `to`; assuming 4.7.4, from the file name
     blocked-edges/4.7.4-leak.yaml:1:5: `to` is not a version: "soon"; assuming 4.7.4
-    blocked-edges/4.7.4-leak.yaml:1:1: invalid, all updates to 4.7.4 are blocked for all clusters: expected mapping start
+    blocked-edges/4.7.4-leak.yaml:1:1: invalid: expected mapping start; all updates to 4.7.4 are blocked for all clusters
     blocked-edges/4.7.4-leak.yaml: no `to`; assuming 4.7.4, from the file name
     "#);
 }
@@ -305,7 +305,7 @@ fn files_without_yaml_extension_are_reported() {
     ]);
     insta::assert_snapshot!(remaining_edges(&data), @"
     blocked-edges/a.json: skipped: not a .yaml file
-    blocked-edges/b.yml: other tools skip .yml files; rename it to .yaml
+    blocked-edges/b.yml: rename the file to .yaml: other tools skip .yml files
     blocked-edges/c: skipped: not a .yaml file
     remaining: 4.6.23+amd64, 4.6.23+s390x
     ");

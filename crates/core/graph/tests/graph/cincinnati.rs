@@ -31,7 +31,7 @@ fn read_omits_and_reports_invalid_nodes_and_edges() {
     let (graph, problems) = read("graph", text).unwrap();
     insta::assert_snapshot!(lines(&problems), @r#"
     node omitted: "one" is not a version
-    1.0.2 omitted: several images have it: c and d
+    1.0.2 omitted: several images have this version: c and d
     update from node 0 to node 3 omitted: one of the releases does not exist
     update from node 0 to node 5 omitted: one of the releases does not exist
     update from node 0 to node 9 omitted: one of the releases does not exist

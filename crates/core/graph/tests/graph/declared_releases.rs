@@ -50,7 +50,7 @@ fn declare_omits_invalid_and_duplicate_releases() {
     insta::assert_snapshot!(lines(&problems), @r#"
     list.json[5] omitted: "4.7" is not a semantic version: unexpected end of input while parsing minor version number at line 1 column 113
     list.json[6] omitted: missing field `release-metadata` at line 1 column 40
-    4.7.4+amd64 omitted: several images have it: r@sha256:2 and r@sha256:3
+    4.7.4+amd64 omitted: several images have this version: r@sha256:2 and r@sha256:3
     "#);
     assert_eq!(graph.nodes().len(), 1);
     insta::assert_snapshot!(releases::read("list.json", b"[{},\n]").unwrap_err(), @"list.json: trailing comma at line 2 column 1");
@@ -112,7 +112,7 @@ fn metadata_removal_wins_over_addition() {
     4.1.0 4.1.1
     4.1.1 4.1.2
 
-    4.1.3+amd64: all updates to it removed: cannot parse io.openshift.upgrades.graph.previous.remove_regex: unclosed group
+    removed all updates to 4.1.3+amd64: cannot parse io.openshift.upgrades.graph.previous.remove_regex: unclosed group
     4.1.0 4.1.1
     4.1.1 4.1.2
 

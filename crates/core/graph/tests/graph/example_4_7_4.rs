@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use fairway_fixtures::story::BLOCKS;
+use fairway_fixtures::blocked_edges::FILES;
 use fairway_graph::build::build;
 use fairway_graph::cincinnati::GraphSerializer;
 use fairway_graph::{Graph, GraphData};
@@ -19,7 +19,7 @@ const CHANNEL: (&str, &str) = (
 );
 
 fn graph_data() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [("version", "1.1.0\n"), CHANNEL].into_iter().chain(BLOCKS)
+    [("version", "1.1.0\n"), CHANNEL].into_iter().chain(FILES)
 }
 
 fn declared() -> Graph {
@@ -101,7 +101,7 @@ fn files_for_first_schema_block_conditional_edges() {
         from: String,
     }
     let blocks: Vec<First> =
-        BLOCKS.iter().map(|(_, text)| serde_saphyr::from_str(text).unwrap()).collect();
+        FILES.iter().map(|(_, text)| serde_saphyr::from_str(text).unwrap()).collect();
     let remaining_edges_of = |from: &str, to: &str| {
         blocks.iter().any(|block| block.to == to && Regex::new(&block.from).unwrap().is_match(from))
     };

@@ -86,10 +86,10 @@ fn hostile_files_are_rejected() {
         hostile.insert(path, bytes).unwrap();
     }
     insta::assert_snapshot!(lines(&GraphData::read(&hostile).unwrap().findings), @"
-    blocked-edges/bomb.yaml:7:15: invalid, no update is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
-    blocked-edges/bytes.yaml:2:7: invalid, all updates to 4.7.4 are blocked for all clusters: not valid UTF-8
-    blocked-edges/deep.yaml:1:256: invalid, no update is blocked: recursion limit exceeded
-    blocked-edges/regex.yaml:2:7: invalid `from`, all updates to this version are blocked: the compiled pattern is too large
+    blocked-edges/bomb.yaml:7:15: invalid: field a6[1][2][1][2][0][3]: YAML document too large or too complex; no update is blocked
+    blocked-edges/bytes.yaml:2:7: invalid: not valid UTF-8; all updates to 4.7.4 are blocked for all clusters
+    blocked-edges/deep.yaml:1:256: invalid: recursion limit exceeded; no update is blocked
+    blocked-edges/regex.yaml:2:7: invalid `from`: the compiled pattern is too large; all updates to this version are blocked
     ");
 }
 
@@ -116,8 +116,8 @@ fn patterns_beyond_limit_block_all_sources() {
         .collect();
     let data = data(blocks.iter().map(|(path, text)| (path.as_str(), text.as_str())));
     insta::assert_snapshot!(lines(&data.findings), @"
-    blocked-edges/1024.yaml:2:7: invalid `from`, all updates to this version are blocked: more than 1024 different patterns
-    blocked-edges/1025.yaml:2:7: invalid `from`, all updates to this version are blocked: more than 1024 different patterns
+    blocked-edges/1024.yaml:2:7: invalid `from`: more than 1024 different patterns; all updates to this version are blocked
+    blocked-edges/1025.yaml:2:7: invalid `from`: more than 1024 different patterns; all updates to this version are blocked
     ");
     assert!(data.blocks[1_025].from.matches("4.7.3+amd64"));
 }

@@ -2,7 +2,7 @@
 
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::reason::{retrieved_updates, upgradeable};
-use fairway_api::{ClusterVersion, ConditionStatus, Leap, Version};
+use fairway_api::{ClusterVersion, ConditionStatus, UpdateDistance, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,11 +87,13 @@ fn unknown(version: &ClusterVersion) -> Option<UpdateBlocker> {
 }
 
 fn too_far(current: &Version, target: &Version) -> Option<NotOffered> {
-    match Leap::between(current, target) {
-        Leap::Usual | Leap::SkipLevel => None,
-        Leap::TooFar { minors } => Some(NotOffered::Guard { minor_distance: Some(minors) }),
-        Leap::Major => Some(NotOffered::Guard { minor_distance: None }),
-        Leap::Back => Some(NotOffered::Older),
+    match UpdateDistance::between(current, target) {
+        UpdateDistance::Usual | UpdateDistance::SkipLevel => None,
+        UpdateDistance::TooFar { minors } => {
+            Some(NotOffered::Guard { minor_distance: Some(minors) })
+        }
+        UpdateDistance::Major => Some(NotOffered::Guard { minor_distance: None }),
+        UpdateDistance::Back => Some(NotOffered::Older),
     }
 }
 

@@ -1,4 +1,12 @@
 //! Explanations of risks and updates: sources, rules, exposure, acceptance and blockers.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `risk` | explanation of a risk |
+//! | `rule` | rules of a risk and their evaluations |
+//! | `update` | explanation of an update |
+//! | `blockers` | blockers of an update besides its risks |
+//! | `listed` | updates and risks that ClusterVersion lists |
 
 mod blockers;
 mod listed;

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
 use fairway_api::reason::{applies, recommended};
 use fairway_api::{ClusterOperator, ClusterVersion, Condition, Conditions as _};
-use fairway_risk::{Acceptance, Source, Standing, Terms, definition_hash, sources};
+use fairway_risk::{
+    Acceptance, AcceptanceState, AcceptanceTerms, RiskSource, definition_hash, sources,
+};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,8 +26,8 @@ pub struct ExplainedRisk {
     /// Name of the risk.
     pub name: String,
     /// Publishers of the risk.
-    pub sources: Vec<Source>,
-    /// Definitions of the risk; more than one if the updates disagree.
+    pub sources: Vec<RiskSource>,
+    /// Definitions of the risk; more than one if the definition differs between updates.
     pub definitions: Vec<Definition>,
     /// Whether the risk applies to the cluster.
     pub exposure: Exposure,
@@ -104,11 +106,12 @@ pub struct RiskEffect {
     pub exposure: Exposure,
     /// State of the acceptance for this version.
     pub acceptance: &'static str,
-    /// Whether the risk prevents the recommendation of the update, alone or with others.
+    /// Whether the risk prevents the recommendation of the update, alone or together with other
+    /// risks.
     pub blocking: bool,
     /// State of the acceptance, for the text output.
     #[serde(skip)]
-    pub standing: Standing,
+    pub standing: AcceptanceState,
 }
 
 /// Data for the evaluation of risks of updates.
@@ -122,12 +125,12 @@ impl RiskContext<'_> {
     /// Effect of a risk on an update.
     pub(super) fn effect(&self, update: &ConditionalUpdate, name: &str) -> RiskEffect {
         let hash = self.listed.definition(name).map(definition_hash).unwrap_or_default();
-        let standing = self.acceptance.standing(name, &update.release.version, &hash, self.now);
+        let standing = self.acceptance.state(name, &update.release.version, &hash, self.now);
         let exposure = self.listed.exposure(update, name, standing.is_accepted());
         let is_recommended = update.conditions.is_true(recommended::TYPE);
         RiskEffect {
             exposure,
-            acceptance: standing.word(),
+            acceptance: standing.as_str(),
             blocking: !is_recommended && exposure.may_apply() && !standing.is_accepted(),
             standing,
         }
@@ -168,7 +171,8 @@ pub(super) fn explain(name: &str, input: &ExplainInput, now: Timestamp) -> Expla
     let all: Vec<_> = with_risk.iter().filter_map(|update| listed::risk(update, name)).collect();
     let definition = listed.definition(name);
     let published: Vec<_> = all.iter().copied().chain(definition).collect();
-    let context = RiskContext { listed, acceptance: &Acceptance::of(input.version), now };
+    let context =
+        RiskContext { listed, acceptance: &Acceptance::from_cluster_version(input.version), now };
     let of_update = published.iter().find_map(|risk| risk.conditions.find(applies::TYPE));
     let of_whole = definition.and_then(|risk| risk.conditions.find(applies::TYPE));
     let condition = of_whole.or(of_update);
@@ -231,30 +235,30 @@ pub struct Accepted {
     pub changed: bool,
     /// Terms of the acceptance.
     #[serde(flatten)]
-    pub terms: Terms,
+    pub terms: AcceptanceTerms,
     /// Digest of the current definition; `definition` is the accepted one.
     pub current_definition: Option<String>,
     /// Why the terms are invalid.
     pub problem: Option<String>,
     /// State of the acceptance, for the text output.
     #[serde(skip)]
-    pub standing: Standing,
+    pub standing: AcceptanceState,
 }
 
 /// Acceptance of a risk for any version.
 fn acceptance(name: &str, version: &ClusterVersion, now: Timestamp) -> Accepted {
-    let acceptance = Acceptance::of(version);
+    let acceptance = Acceptance::from_cluster_version(version);
     let definition_now = ListedUpdates::of(version).definition(name).map(definition_hash);
     let hash = definition_now.as_deref().unwrap_or_default();
-    let standing = acceptance.standing(name, "", hash, now);
+    let standing = acceptance.state(name, "", hash, now);
     let terms = acceptance.terms(name).cloned().unwrap_or_default();
     let is_another = |then: &String| definition_now.as_ref().is_some_and(|now| now != then);
     Accepted {
-        listed: standing != Standing::NotAccepted,
-        effective: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
+        listed: standing != AcceptanceState::NotAccepted,
+        effective: standing.is_accepted() || matches!(standing, AcceptanceState::OutOfScope(_)),
         changed: terms.definition.as_ref().is_some_and(is_another),
         problem: match &standing {
-            Standing::TermsUnreadable(why) => Some(why.clone()),
+            AcceptanceState::TermsUnreadable(why) => Some(why.clone()),
             _ => None,
         },
         terms,
@@ -272,8 +276,8 @@ pub(super) fn sources_of(
     risks: &[&ConditionalUpdateRisk],
     version: &ClusterVersion,
     components: &[ClusterOperator],
-) -> Vec<Source> {
-    let mut found: BTreeSet<Source> = sources_in_cluster(name, version, components).collect();
+) -> Vec<RiskSource> {
+    let mut found: BTreeSet<RiskSource> = sources_in_cluster(name, version, components).collect();
     let applies = risks.iter().map(|risk| risk.conditions.find(applies::TYPE));
     found.extend(applies.filter_map(publisher));
     if found.is_empty() {
@@ -284,7 +288,7 @@ pub(super) fn sources_of(
     };
     let is_published = !risks.is_empty();
     if is_published && (found.is_empty() || risks.iter().any(has_query)) {
-        found.insert(Source::Graph);
+        found.insert(RiskSource::Graph);
     }
     found.into_iter().collect()
 }
@@ -294,7 +298,7 @@ fn sources_in_cluster(
     name: &str,
     version: &ClusterVersion,
     components: &[ClusterOperator],
-) -> impl Iterator<Item = Source> {
+) -> impl Iterator<Item = RiskSource> {
     let conditions = version.status.as_ref().map_or(&[][..], |status| &status.conditions);
     let concerns = sources::cluster_operators(components)
         .into_iter()

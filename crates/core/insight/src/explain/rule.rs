@@ -2,7 +2,7 @@
 
 use fairway_api::cluster_version::{MatchingRule, MatchingRuleType};
 use fairway_risk::Sample;
-use fairway_risk::evaluations::{Conclusion, Evaluation};
+use fairway_risk::evaluations::{self, Evaluation};
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ const OVERDUE_GRACE_PERIOD: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// `Always`, `PromQL`, or a type that Fairway does not know.
+    /// `Always`, `PromQL`, or a type that Fairway does not support.
     #[serde(rename = "type")]
     pub type_: String,
     /// PromQL query.
@@ -33,13 +33,14 @@ pub struct Rule {
 pub struct RuleEvaluation {
     /// Outcome of the evaluation.
     #[serde(flatten, with = "EvaluationOutcome")]
-    pub conclusion: Conclusion,
+    pub conclusion: evaluations::EvaluationOutcome,
     /// Time of the evaluation, or of the first of several identical failures.
     #[schemars(with = "String")]
     pub evaluation_time: Timestamp,
     /// Seconds since `evaluationTime`.
     pub age_seconds: i64,
-    /// Time of the next evaluation, `null` after a failure: failed evaluations are retried soon.
+    /// Time of the next evaluation, `null` after a failure: the operator retries failed evaluations
+    /// with a short delay.
     #[schemars(with = "Option<String>")]
     pub next_evaluation_time: Option<Timestamp>,
     /// Seconds until `nextEvaluationTime`.
@@ -52,10 +53,15 @@ pub struct RuleEvaluation {
     pub samples: Vec<Sample>,
 }
 
-/// Outcome of an evaluation. [`Conclusion`] is the format of a ConfigMap and has another name for
-/// `message`.
+/// Outcome of an evaluation. [`evaluations::EvaluationOutcome`] is the format of a ConfigMap and has
+/// another name for `message`.
 #[derive(Serialize, JsonSchema)]
-#[serde(remote = "Conclusion", rename_all = "camelCase", tag = "outcome", content = "message")]
+#[serde(
+    remote = "evaluations::EvaluationOutcome",
+    rename_all = "camelCase",
+    tag = "outcome",
+    content = "message"
+)]
 enum EvaluationOutcome {
     /// The risk applies.
     Matches,
@@ -96,7 +102,9 @@ pub(super) fn all(
             (MatchingRuleType::Always, _) => false,
             // A query without a result decides: the operator evaluates the next rule only after a
             // failure.
-            (MatchingRuleType::PromQl, outcome) => matches!(outcome, Some(Conclusion::Failed(_))),
+            (MatchingRuleType::PromQl, outcome) => {
+                matches!(outcome, Some(evaluations::EvaluationOutcome::Failed(_)))
+            }
             (MatchingRuleType::Other(_), _) => true,
         };
         let decisive = is_open && !is_skipped;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairway_risk::evaluations::Evaluation;
-use fairway_risk::{Answer, Failure};
+use fairway_risk::{QueryFailure, QueryResult};
 use serde_json::{Value, json};
 
 use super::*;
@@ -76,11 +76,11 @@ fn accepting(mut version: ClusterVersion, name: &str, terms: Value) -> ClusterVe
 
 fn evaluations(answers: &[(&str, Result<f64, &str>)]) -> StoredEvaluations {
     let noted = answers.iter().map(|(query, came)| {
-        let came = came.map(|value| Answer::Samples(vec![value.into()]));
-        let came = came.map_err(|why| Failure::asking(&why));
+        let came = came.map(|value| QueryResult::Samples(vec![value.into()]));
+        let came = came.map_err(|why| QueryFailure::request_failed(&why));
         ((*query).to_owned(), Evaluation::new(query, &came, at(-600), Some(at(3000))))
     });
-    StoredEvaluations::Known(Evaluations::of(&noted.collect()))
+    StoredEvaluations::Known(Evaluations::new(&noted.collect()))
 }
 
 fn explain(

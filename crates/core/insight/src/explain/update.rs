@@ -3,7 +3,7 @@
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::reason::recommended;
 use fairway_api::{Conditions as _, Version};
-use fairway_risk::{Acceptance, Source};
+use fairway_risk::{Acceptance, RiskSource};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub struct RiskOfUpdate {
     /// Name of the risk.
     pub name: String,
     /// Publishers of the risk.
-    pub sources: Vec<Source>,
+    pub sources: Vec<RiskSource>,
     /// Description of the risk.
     pub message: Option<String>,
     /// Condition `Applies` that the operator reports for the risk.
@@ -133,7 +133,8 @@ fn is_offered(update: &ConditionalUpdate) -> bool {
 
 fn risks(update: &ConditionalUpdate, input: &ExplainInput, now: Timestamp) -> Vec<RiskOfUpdate> {
     let listed = ListedUpdates::of(input.version);
-    let context = RiskContext { listed, acceptance: &Acceptance::of(input.version), now };
+    let context =
+        RiskContext { listed, acceptance: &Acceptance::from_cluster_version(input.version), now };
     let mut names: Vec<&str> = listed::risk_names(update).collect();
     names.sort_unstable();
     names.dedup();

@@ -34,7 +34,8 @@ pub struct ClusterReport {
     pub updates_retrieved: bool,
     /// States of the cluster that block updates to any version.
     pub blockers: Vec<Blocker>,
-    /// Requested versions, or the best update of each minor version.
+    /// Requested versions, or one update of each minor version: the latest recommended one, or else
+    /// the latest.
     pub targets: Vec<TargetReport>,
     /// Why preflight results are incomplete.
     pub preflight_error: Option<String>,
@@ -74,7 +75,7 @@ impl ClusterReport {
             recommend::RecommendResult::One { .. } => (Vec::new(), false),
         };
         let blockers = blockers(status, all.issues);
-        let acceptance = Acceptance::of(&said.version);
+        let acceptance = Acceptance::from_cluster_version(&said.version);
         let context = TargetContext {
             said,
             status,
@@ -158,7 +159,7 @@ fn readiness(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocker {
-    /// Name of the blocker, mostly a condition type.
+    /// Name of the blocker, usually a condition type.
     pub name: String,
     /// Reason, one CamelCase word.
     pub reason: Option<String>,
@@ -176,7 +177,7 @@ pub struct Blocker {
 pub enum Scope {
     /// All updates.
     AllUpdates,
-    /// Updates to another minor version. Their verdicts include it unless it is accepted.
+    /// Updates to another minor version. Their verdicts include the blocker unless it is accepted.
     OtherMinorVersions,
 }
 

@@ -1,4 +1,10 @@
 //! Updates of several clusters, and the risks that block them.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `cluster` | report on one cluster, and its blockers |
+//! | `target` | report on the update of one cluster to one version |
+//! | `common` | risks that several clusters have |
 
 mod cluster;
 mod common;
@@ -12,9 +18,6 @@ use serde::Serialize;
 pub use cluster::{Blocker, ClusterReport, Scope};
 pub use common::CommonRisk;
 pub use target::{TargetReport, TargetState};
-
-#[doc(hidden)]
-pub use self::{ClusterSnapshot as Said, FleetMember as Member, TargetState as Verdict};
 
 /// Cluster of a fleet.
 #[derive(Clone, Debug)]
@@ -47,7 +50,8 @@ pub struct ClusterError {
     pub hint: Option<String>,
 }
 
-/// Whether a cluster can update. The readiness of several updates is the worst of them.
+/// Whether a cluster can update. The readiness for several updates is the worst of their readiness
+/// values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Readiness {
@@ -64,7 +68,8 @@ pub enum Readiness {
 #[serde(rename_all = "camelCase")]
 #[must_use = "a report has no effect unless it is used"]
 pub struct FleetReport {
-    /// Requested versions. If empty, the report has the best update of each minor version.
+    /// Requested versions. If empty, the report has one update of each minor version: the latest
+    /// recommended one, or else the latest.
     pub targets: Vec<String>,
     /// Numbers of clusters by readiness.
     pub counts: Counts,
@@ -117,7 +122,7 @@ pub enum PreflightResult {
     Running,
     /// Some checks completed without a result.
     Incomplete,
-    /// All checks have a result, but the cluster has changed and some have not run again.
+    /// All checks have a result, but the cluster has changed and some checks have not run again.
     Stale,
     /// The results are from another version of the cluster.
     Outdated,

@@ -114,7 +114,7 @@ impl TargetContext<'_> {
     fn unaccepted(&self, update: &Target) -> Vec<String> {
         let now: Timestamp = self.said.now;
         // The definition only decides whether the risk has changed since its acceptance.
-        let standing = |name: &str| self.acceptance.standing(name, &update.version, "", now);
+        let standing = |name: &str| self.acceptance.state(name, &update.version, "", now);
         let open = update.risks.iter().filter(|name| !standing(name).is_accepted());
         open.cloned().collect()
     }

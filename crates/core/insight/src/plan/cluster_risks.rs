@@ -6,8 +6,8 @@ use fairway_api::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
 use fairway_api::reason::{applies, recommended, upgradeable};
 use fairway_api::{ConditionStatus, Conditions as _, Version};
 use fairway_graph::Graph;
-use fairway_risk::sources::{self, ConfigData, Gate};
-use fairway_risk::{Claim, Concern, DOCS, Risk, Source, Targets};
+use fairway_risk::sources::{self, AdminGate, ConfigMapData};
+use fairway_risk::{AffectedUpdates, DOCS_URL, ReportedRisk, Risk, RiskAssessment, RiskSource};
 
 use super::ClusterState;
 use crate::exposure::{is_advice, publisher};
@@ -19,7 +19,7 @@ const HANDLED_BY_PLAN: [&str; 2] =
 
 /// Risk that the cluster reports, and the hops for which it is valid.
 pub(super) struct ClusterRisk {
-    pub(super) concern: Concern,
+    pub(super) concern: ReportedRisk,
     pub(super) validity: Validity,
 }
 
@@ -55,14 +55,14 @@ pub(super) const UPGRADEABLE_FALSE: &str = "UpgradeableFalse";
 #[derive(Clone, Debug)]
 pub struct AdminGates {
     /// Data of ConfigMap `openshift-config-managed/admin-gates`.
-    pub gates: Result<ConfigData, String>,
+    pub gates: Result<ConfigMapData, String>,
     /// Data of ConfigMap `openshift-config/admin-acks`.
-    pub acks: Result<ConfigData, String>,
+    pub acks: Result<ConfigMapData, String>,
 }
 
 impl Default for AdminGates {
     fn default() -> Self {
-        Self { gates: Ok(ConfigData::new()), acks: Ok(ConfigData::new()) }
+        Self { gates: Ok(ConfigMapData::new()), acks: Ok(ConfigMapData::new()) }
     }
 }
 
@@ -70,13 +70,13 @@ impl Default for AdminGates {
 pub(super) fn of(
     cluster: &ClusterState,
     graph: &Graph,
-) -> (Vec<ClusterRisk>, BTreeMap<String, Gate>) {
+) -> (Vec<ClusterRisk>, BTreeMap<String, AdminGate>) {
     let stream = cluster.version().map(|version| version.stream()).unwrap_or_default();
     let mut risks: Vec<ClusterRisk> = sources::cluster_operators(cluster.components)
         .into_iter()
         .map(|concern| {
             let validity = match concern.source {
-                Source::Upgradeable(_) => Validity::Minor(stream.clone()),
+                RiskSource::Upgradeable(_) => Validity::Minor(stream.clone()),
                 _ => Validity::Always,
             };
             ClusterRisk { concern, validity }
@@ -100,19 +100,19 @@ pub(super) fn of(
         );
     }
     if let (Ok(gates), Ok(acks)) = (gates, acks) {
-        let open = sources::unconfirmed(|_| true, gates, acks);
+        let open = sources::unacknowledged(|_| true, gates, acks);
         open_gates.extend(open.map(|gate| (gate.name.clone(), gate)));
     }
-    let is_explained = risks
-        .iter()
-        .any(|it| it.concern.targets == Targets::MinorOrMajor && it.concern.risk.claim.is_none());
+    let is_explained = risks.iter().any(|it| {
+        it.concern.targets == AffectedUpdates::MinorOrMajor && it.concern.risk.claim.is_none()
+    });
     risks.extend(not_upgradeable(cluster).filter(|_| !is_explained).map(in_stream));
     (risks, open_gates)
 }
 
 /// `Upgradeable=False` of ClusterVersion, if the operator publishes no risk ledger that has the
 /// individual risks.
-fn not_upgradeable(cluster: &ClusterState) -> Option<Concern> {
+fn not_upgradeable(cluster: &ClusterState) -> Option<ReportedRisk> {
     let status = cluster.cluster_version.status.as_ref()?;
     let has_ledger = !status.conditional_update_risks.is_empty()
         || status.conditional_updates.iter().any(|update| !update.risk_names.is_empty());
@@ -122,9 +122,13 @@ fn not_upgradeable(cluster: &ClusterState) -> Option<Concern> {
     }
     let texts = [&condition.message, &condition.reason].into_iter().flatten();
     let message = texts.map(String::as_str).find(|text| !text.trim().is_empty());
-    let message = message.unwrap_or("ClusterVersion gives no reason.");
-    let risk = Risk::always(UPGRADEABLE_FALSE, message, format!("{DOCS}#cluster-operators"));
-    Some(Concern { risk, source: Source::ClusterOperators, targets: Targets::MinorOrMajor })
+    let message = message.unwrap_or("No reason in ClusterVersion.");
+    let risk = Risk::always(UPGRADEABLE_FALSE, message, format!("{DOCS_URL}#cluster-operators"));
+    Some(ReportedRisk {
+        risk,
+        source: RiskSource::ClusterOperators,
+        targets: AffectedUpdates::MinorOrMajor,
+    })
 }
 
 fn one_of_each_stream(graph: &Graph) -> impl Iterator<Item = Version> {
@@ -157,7 +161,7 @@ pub(super) fn published(
             let concern = concern(update, risk);
             // A preflight finding is about the target release, whatever the source version.
             let validity = match concern.source {
-                Source::Preflight => Validity::Always,
+                RiskSource::Preflight => Validity::Always,
                 _ if is_reported_per_minor(name) => Validity::Minor(stream.clone()),
                 _ => Validity::CurrentVersion,
             };
@@ -170,20 +174,23 @@ pub(super) fn published(
 /// Whether the operator of a later minor version reports the risk again.
 fn is_reported_per_minor(name: &str) -> bool {
     let source = sources::source_of(name);
-    matches!(source, Some(Source::AdminGate | Source::ClusterOperators | Source::Upgradeable(_)))
+    matches!(
+        source,
+        Some(RiskSource::AdminGate | RiskSource::ClusterOperators | RiskSource::Upgradeable(_))
+    )
 }
 
-fn concern(update: &ConditionalUpdate, risk: &ConditionalUpdateRisk) -> Concern {
+fn concern(update: &ConditionalUpdate, risk: &ConditionalUpdateRisk) -> ReportedRisk {
     let applies = risk.conditions.find(applies::TYPE);
     let claim = applies.map(|applies| {
-        let claim = Claim::new(applies.status.clone(), &applies.reason, &applies.message);
+        let claim = RiskAssessment::new(applies.status.clone(), &applies.reason, &applies.message);
         // Risks of a recommended update and of incomplete preflights do not block.
         let is_advice_only =
             update.conditions.is_true(recommended::TYPE) || is_advice(&claim.reason);
-        if is_advice_only { claim.as_advice() } else { claim }
+        if is_advice_only { claim.as_advisory() } else { claim }
     });
     let range = update.release.version.parse().ok();
-    Concern {
+    ReportedRisk {
         risk: Risk {
             name: risk.name.clone(),
             message: risk.message.clone(),
@@ -191,7 +198,7 @@ fn concern(update: &ConditionalUpdate, risk: &ConditionalUpdateRisk) -> Concern 
             matching_rules: risk.matching_rules.clone(),
             claim,
         },
-        source: publisher(applies).unwrap_or(Source::Graph),
-        targets: range.map_or(Targets::All, Targets::Range),
+        source: publisher(applies).unwrap_or(RiskSource::Graph),
+        targets: range.map_or(AffectedUpdates::All, AffectedUpdates::Range),
     }
 }

@@ -10,10 +10,10 @@ use fairway_api::cluster_version::{ConditionalUpdateRisk, MatchingRule, Release}
 use fairway_api::reason::{applies, failing, invalid, recommended, rollout};
 use fairway_api::{ConditionStatus, Conditions as _, OperatorCondition, Version};
 use fairway_graph::{Edge, Graph, NodeId};
-use fairway_risk::sources::Gate;
+use fairway_risk::sources::AdminGate;
 use fairway_risk::{
-    Acceptance, Candidate, Concern, Ledger, QueryPolicy, Risk, Round, Source, Standing, Targets,
-    definition_hash,
+    Acceptance, AcceptanceState, AffectedUpdates, CandidateUpdate, EvaluationInput, Ledger,
+    QueryPolicy, ReportedRisk, Risk, RiskSource, definition_hash,
 };
 
 use super::ClusterState;
@@ -27,7 +27,7 @@ pub(super) struct EvaluatedRisk {
     pub(super) name: String,
     pub(super) message: String,
     pub(super) url: String,
-    pub(super) origin: Source,
+    pub(super) origin: RiskSource,
     pub(super) status: ConditionStatus,
     /// Source of the status, or why it is unknown.
     pub(super) why: String,
@@ -46,7 +46,7 @@ pub(super) struct EvaluatedRisk {
 /// Risk of one update, and the state of its acceptance.
 pub(super) struct EdgeRisk<'a> {
     pub(super) risk: &'a EvaluatedRisk,
-    pub(super) standing: Standing,
+    pub(super) standing: AcceptanceState,
 }
 
 impl EdgeRisk<'_> {
@@ -68,9 +68,9 @@ pub(super) struct EdgeRisks<'a> {
     cluster: &'a ClusterState<'a>,
     acceptance: Acceptance,
     graph_risks: HashMap<*const fairway_graph::Risk, EvaluatedRisk>,
-    cluster_risks: Vec<(EvaluatedRisk, Targets, Validity)>,
+    cluster_risks: Vec<(EvaluatedRisk, AffectedUpdates, Validity)>,
     /// Unacknowledged admin gates, by the name of their risk.
-    pub(super) gates: BTreeMap<String, Gate>,
+    pub(super) gates: BTreeMap<String, AdminGate>,
 }
 
 impl<'a> EdgeRisks<'a> {
@@ -78,7 +78,7 @@ impl<'a> EdgeRisks<'a> {
         let acceptance = cluster.acceptance();
         let previous = cluster.previous();
         let policy = QueryPolicy::default();
-        let round = Round {
+        let round = EvaluationInput {
             outcomes: cluster.outcomes,
             policy: &policy,
             acceptance: &acceptance,
@@ -140,7 +140,7 @@ impl<'a> EdgeRisks<'a> {
         }
         let now = self.cluster.now;
         let standing = |risk: &'_ EvaluatedRisk| {
-            self.acceptance.standing(&risk.name, &release.version, &risk.hash, now)
+            self.acceptance.state(&risk.name, &release.version, &risk.hash, now)
         };
         by_name.into_values().map(|risk| EdgeRisk { standing: standing(risk), risk }).collect()
     }
@@ -187,7 +187,10 @@ impl EvaluatedRisk {
     }
 }
 
-fn graph_risks(graph: &Graph, round: Round) -> HashMap<*const fairway_graph::Risk, EvaluatedRisk> {
+fn graph_risks(
+    graph: &Graph,
+    round: EvaluationInput,
+) -> HashMap<*const fairway_graph::Risk, EvaluatedRisk> {
     let mut known = HashMap::new();
     for risk in graph.edges().iter().flat_map(|edge| graph.risks(*edge)) {
         let at = Arc::as_ptr(risk);
@@ -201,19 +204,20 @@ fn graph_risks(graph: &Graph, round: Round) -> HashMap<*const fairway_graph::Ris
             matching_rules: risk.matching_rules.clone(),
             claim: None,
         };
-        let candidate = Candidate { release: placeholder_release(), risks: vec![Arc::new(entry)] };
+        let candidate =
+            CandidateUpdate { release: placeholder_release(), risks: vec![Arc::new(entry)] };
         let ledger = Ledger::new("", vec![candidate], Vec::new());
-        if let Some(weighed) = evaluate(&ledger, Source::Graph, &risk.matching_rules, round) {
+        if let Some(weighed) = evaluate(&ledger, RiskSource::Graph, &risk.matching_rules, round) {
             known.insert(at, weighed);
         }
     }
     known
 }
 
-fn evaluate_concern(concern: Concern, round: Round) -> Option<EvaluatedRisk> {
-    let candidate = Candidate { release: placeholder_release(), risks: Vec::new() };
+fn evaluate_concern(concern: ReportedRisk, round: EvaluationInput) -> Option<EvaluatedRisk> {
+    let candidate = CandidateUpdate { release: placeholder_release(), risks: Vec::new() };
     let (origin, rules) = (concern.source.clone(), concern.risk.matching_rules.clone());
-    let concern = Concern { targets: Targets::All, ..concern };
+    let concern = ReportedRisk { targets: AffectedUpdates::All, ..concern };
     evaluate(&Ledger::new("", vec![candidate], vec![concern]), origin, &rules, round)
 }
 
@@ -225,9 +229,9 @@ fn placeholder_release() -> Release {
 /// Evaluates the only risk of a ledger.
 fn evaluate(
     ledger: &Ledger,
-    origin: Source,
+    origin: RiskSource,
     rules: &[MatchingRule],
-    round: Round,
+    round: EvaluationInput,
 ) -> Option<EvaluatedRisk> {
     let exposure = ledger.verdict(&placeholder_release(), round).exposures.into_iter().next()?;
     let risk = ledger.evaluate(round).conditional_update_risks.into_iter().next()?;
@@ -256,7 +260,7 @@ fn evaluate(
 fn reported_status(
     risk: &ConditionalUpdateRisk,
     hash: &str,
-    round: Round,
+    round: EvaluationInput,
 ) -> Option<(ConditionStatus, String)> {
     let is_same =
         |known: &&ConditionalUpdateRisk| known.name == risk.name && definition_hash(known) == hash;
@@ -270,7 +274,7 @@ fn reported_status(
     let described = round.previous.conditional_updates.iter().filter_map(|update| {
         let risk = update.risks.iter().find(is_same)?;
         let version = &update.release.version;
-        let standing = round.acceptance.standing(&risk.name, version, hash, round.now);
+        let standing = round.acceptance.state(&risk.name, version, hash, round.now);
         Some((Exposure::from_update(update, risk, standing.is_accepted()), update))
     });
     let (exposure, update) = described.max_by_key(|(exposure, _)| exposure.weight())?;

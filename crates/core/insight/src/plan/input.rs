@@ -6,7 +6,7 @@ use fairway_api::cluster_version::{ConditionalUpdateRisk, Release};
 use fairway_api::reason::{progressing, retrieved_updates};
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _, Version};
 use fairway_graph::{Graph, Node, Risk};
-use fairway_risk::{Acceptance, Outcomes, Previous};
+use fairway_risk::{Acceptance, PreviousEvaluation, QueryOutcomes};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub struct ClusterState<'a> {
     /// Admin gates and their acknowledgements.
     pub gates: &'a AdminGates,
     /// Results of PromQL queries.
-    pub outcomes: &'a Outcomes,
+    pub outcomes: &'a QueryOutcomes,
     /// Time of the observation.
     pub now: Timestamp,
 }
@@ -59,7 +59,7 @@ pub enum GraphSource {
         /// Path of the file.
         file: String,
     },
-    /// ClusterVersion, which only lists the next updates.
+    /// ClusterVersion, which lists only direct updates from the current version.
     ClusterVersion {
         /// Why there is no other source.
         message: String,
@@ -99,23 +99,23 @@ impl ClusterState<'_> {
         // If the operator has retrieved updates and found none, the cluster has the latest release.
         let is_retrieved = status.conditions.is_true(retrieved_updates::TYPE);
         let known = is_retrieved.then(|| node(&status.desired)).flatten();
-        let current = known.unwrap_or(Node::named(self.version()?));
+        let current = known.unwrap_or(Node::without_release(self.version()?));
         let plain = status.available_updates.iter().flatten().map(|release| (release, &[][..]));
         let conditional = status.conditional_updates.iter();
         let conditional = conditional.map(|update| (&update.release, update.risks.as_slice()));
         let updates = plain.chain(conditional).filter_map(|(release, risks)| {
             Some((node(release)?, risks.iter().map(|it| risk(it).into()).collect()))
         });
-        Ok(Graph::around(&current, updates))
+        Ok(Graph::from_updates(&current, updates))
     }
 
     pub(super) fn acceptance(&self) -> Acceptance {
-        Acceptance::of(self.cluster_version)
+        Acceptance::from_cluster_version(self.cluster_version)
     }
 
     /// Risks that the operator has reported.
-    pub(super) fn previous(&self) -> Previous {
-        self.cluster_version.status.as_ref().map(Previous::from).unwrap_or_default()
+    pub(super) fn previous(&self) -> PreviousEvaluation {
+        self.cluster_version.status.as_ref().map(PreviousEvaluation::from).unwrap_or_default()
     }
 }
 
@@ -135,5 +135,5 @@ fn node(release: &Release) -> Option<Node> {
     let channels = channels.map(|list| (fairway_graph::graph::key::CHANNELS.to_owned(), list));
     let metadata = channels.into_iter().collect();
     let release = fairway_graph::graph::Release { payload: release.image.clone(), metadata };
-    Some(Node { release: Some(release), ..Node::named(version) })
+    Some(Node { release: Some(release), ..Node::without_release(version) })
 }

@@ -2,6 +2,18 @@
 //!
 //! [`Plan::new`] combines the update graph with the risks that the cluster and its operator report.
 //! A risk that was not evaluated counts as unknown, never as absent.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `input` | state of the cluster, and the update graph |
+//! | `goal` | goals: a version, or the latest release of a minor version or channel |
+//! | `channels` | channels that a plan may use, and channel changes along a path |
+//! | `edge_risks` | risks of each update, evaluated with the ledger of the operator |
+//! | `cluster_risks` | risks that the cluster reports, and for which hops they are valid |
+//! | `path_search` | search for the paths with the least risk and with the fewest hops |
+//! | `path` | upgrade paths and their hops |
+//! | `prerequisite` | actions that an update needs first |
+//! | `not_offered` | reasons why a version is not offered |
 
 mod channels;
 mod cluster_risks;
@@ -110,7 +122,8 @@ pub enum Limitation {
     },
     /// The updates of some channels could not be retrieved.
     Channels {
-        /// Names of these channels. They may lead to further channels.
+        /// Names of the channels that could not be retrieved. Their graphs may name further
+        /// channels.
         channels: BTreeSet<String>,
         /// Why they could not be retrieved.
         message: String,
@@ -120,7 +133,8 @@ pub enum Limitation {
         /// Name of the channel.
         channel: String,
     },
-    /// Risks that later releases of the path will report: they are unknown until these run.
+    /// Risks that later releases of the path report. They are unknown until the cluster runs these
+    /// releases.
     LaterReleases,
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fairway_api::{Leap, Version};
-use fairway_graph::build::Draft;
-use fairway_graph::question::{Cause, Verdict};
+use fairway_api::{UpdateDistance, Version};
+use fairway_graph::analysis::{UpdateCause, UpdateState};
+use fairway_graph::build::GraphBuilder;
 use fairway_graph::{Graph, GraphData, NodeId, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,14 +40,14 @@ pub enum NotOffered {
     /// Graph-data removes the update.
     Blocked {
         /// What removes the update.
-        causes: Vec<Cause>,
+        causes: Vec<UpdateCause>,
     },
-    /// The graph has updates to the version, but none from that of the cluster.
+    /// The graph has updates to the version, but none from the version of the cluster.
     NoEdge {
         /// Some source versions of updates to the version, latest first.
         from_versions: Vec<String>,
     },
-    /// The operator refuses updates to a version this far away.
+    /// The operator refuses updates that span this many minor versions, or another major version.
     Guard {
         /// Difference of the minor versions, `null` if the major version differs.
         minor_distance: Option<u64>,
@@ -58,7 +58,7 @@ pub enum NotOffered {
 #[derive(Clone, Copy)]
 pub struct GraphMaintenance<'a> {
     /// Declared updates and the blocked edges that remove them.
-    pub draft: &'a Draft<'a>,
+    pub draft: &'a GraphBuilder<'a>,
     /// Channels and blocked edges.
     pub data: &'a GraphData,
     /// Architecture of the cluster, if versions have one.
@@ -95,7 +95,9 @@ impl OfferLookup<'_> {
             None => Some(self.blocked(from, to).unwrap_or_else(|| self.no_edge(end))),
             Some(edge) => match leap(self.graph, edge) {
                 leap if is_allowed(leap) => None,
-                Leap::TooFar { minors } => Some(NotOffered::Guard { minor_distance: Some(minors) }),
+                UpdateDistance::TooFar { minors } => {
+                    Some(NotOffered::Guard { minor_distance: Some(minors) })
+                }
                 _ => Some(NotOffered::Guard { minor_distance: None }),
             },
         }
@@ -118,9 +120,9 @@ impl OfferLookup<'_> {
 
     fn blocked(&self, from: &Version, to: &Version) -> Option<NotOffered> {
         let GraphMaintenance { draft, architecture, .. } = self.maintenance?;
-        let why = draft.why(from, to, Scope { architecture, channel: None }).ok()?;
+        let why = draft.explain(from, to, Scope { architecture, channel: None }).ok()?;
         match why.verdict {
-            Verdict::Removed { causes } => Some(NotOffered::Blocked { causes }),
+            UpdateState::Removed { causes } => Some(NotOffered::Blocked { causes }),
             _ => None,
         }
     }

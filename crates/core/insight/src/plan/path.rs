@@ -1,8 +1,8 @@
 //! Upgrade paths and their hops, with risks, prerequisites and commands.
 
-use fairway_api::{ConditionStatus, Leap, Move};
+use fairway_api::{ConditionStatus, UpdateDistance, VersionChange};
 use fairway_graph::{Edge, Graph, Node};
-use fairway_risk::{Source, Standing};
+use fairway_risk::{AcceptanceState, RiskSource};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct Hop {
     /// Image of the target release.
     pub image: Option<String>,
     /// Kind of version change.
-    pub step: Move,
+    pub step: VersionChange,
     /// Risks of the update, by name.
     pub risks: Vec<HopRisk>,
     /// Actions that the update needs first.
@@ -49,10 +49,10 @@ pub struct HopRisk {
     /// Page about the risk.
     pub url: String,
     /// Publisher of the risk.
-    pub source: Source,
+    pub source: RiskSource,
     /// Whether the risk applies to the cluster.
     pub exposure: Exposure,
-    /// Source of the exposure, or why it is unknown.
+    /// Source of `exposure`, or why it is unknown.
     pub exposure_message: String,
     /// State of the acceptance.
     pub acceptance: &'static str,
@@ -60,7 +60,7 @@ pub struct HopRisk {
     pub blocking: bool,
     /// State of the acceptance, for the text output.
     #[serde(skip)]
-    pub standing: Standing,
+    pub standing: AcceptanceState,
 }
 
 impl UpgradePath {
@@ -120,14 +120,14 @@ fn hop(
     let (from, to) = (graph.node(edge.from), graph.node(edge.to));
     let risks: Vec<HopRisk> = edge_risks.risks_of(edge).iter().map(HopRisk::new).collect();
     let version = to.version.to_string();
-    let is_skip_level = path_search::leap(graph, edge) == Leap::SkipLevel;
+    let is_skip_level = path_search::leap(graph, edge) == UpdateDistance::SkipLevel;
     let preflight = is_skip_level.then(|| Prerequisite::Preflight { version: version.clone() });
     let needs_confirmation = needs_confirmation(from, to);
     let prerequisites = prerequisite::all(&risks, &edge_risks.gates, others.chain(preflight));
     Hop {
         from: from.version.to_string(),
         image: to.release.as_ref().map(|release| release.payload.clone()),
-        step: Move::between(&from.version, &to.version),
+        step: VersionChange::between(&from.version, &to.version),
         commands: prerequisite::commands(&prerequisites, &version, needs_confirmation),
         to: version,
         risks,
@@ -138,10 +138,10 @@ fn hop(
 /// Whether `fairway upgrade` asks for confirmation. The commands of a plan run in scripts without a
 /// terminal, so they need `--yes`.
 fn needs_confirmation(from: &Node, to: &Node) -> bool {
-    let step = Move::between(&from.version, &to.version);
+    let step = VersionChange::between(&from.version, &to.version);
     let is_release = |node: &Node| node.version.pre_release().is_empty();
     let is_candidate = |channel: &str| channel.starts_with("candidate");
-    matches!(step, Move::SkipLevel { .. } | Move::Major)
+    matches!(step, VersionChange::SkipLevel { .. } | VersionChange::Major)
         || is_release(from) && !is_release(to)
         || to.channels().next().is_some() && to.channels().all(is_candidate)
 }
@@ -162,7 +162,7 @@ impl HopRisk {
             source: risk.origin.clone(),
             exposure,
             exposure_message: risk.why.clone(),
-            acceptance: edge_risk.standing.word(),
+            acceptance: edge_risk.standing.as_str(),
             blocking: edge_risk.blocks(),
             standing: edge_risk.standing.clone(),
         }

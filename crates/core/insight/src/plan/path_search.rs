@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use fairway_api::Leap;
-use fairway_graph::question::{Cheapest, Cost};
+use fairway_api::UpdateDistance;
+use fairway_graph::analysis::{CheapestPaths, PathCost};
 use fairway_graph::{Edge, Graph, NodeId};
 
 use super::channels::ChannelSet;
@@ -12,9 +12,9 @@ use super::edge_risks::EdgeRisks;
 /// Cheapest paths from the current version.
 pub(super) struct PathSearch {
     /// Ordered by unaccepted risks, risks that apply, hops, skip-level updates.
-    safest: Cheapest<4>,
+    safest: CheapestPaths<4>,
     /// Ordered by hops, then as above.
-    shortest: Cheapest<4>,
+    shortest: CheapestPaths<4>,
     /// Updates that a path to a goal can use.
     passable: Vec<Edge>,
 }
@@ -29,11 +29,11 @@ struct EdgeCost {
 }
 
 impl EdgeCost {
-    fn by_risk(self) -> Cost<4> {
+    fn by_risk(self) -> PathCost<4> {
         [self.unaccepted, self.applying, 1, self.leaps]
     }
 
-    fn by_hops(self) -> Cost<4> {
+    fn by_hops(self) -> PathCost<4> {
         [1, self.unaccepted, self.applying, self.leaps]
     }
 }
@@ -57,12 +57,17 @@ impl PathSearch {
                     leads_to_goal[edge.to] && is_allowed(leap) && channel_set.offers(graph, edge);
                 passable.then(|| {
                     let (unaccepted, applying) = edge_risks.count(edge);
-                    EdgeCost { unaccepted, applying, leaps: usize::from(leap == Leap::SkipLevel) }
+                    EdgeCost {
+                        unaccepted,
+                        applying,
+                        leaps: usize::from(leap == UpdateDistance::SkipLevel),
+                    }
                 })
             })
         };
-        let safest = Cheapest::find(graph, current, |edge| cost(edge).map(EdgeCost::by_risk));
-        let shortest = Cheapest::find(graph, current, |edge| cost(edge).map(EdgeCost::by_hops));
+        let safest = CheapestPaths::find(graph, current, |edge| cost(edge).map(EdgeCost::by_risk));
+        let shortest =
+            CheapestPaths::find(graph, current, |edge| cost(edge).map(EdgeCost::by_hops));
         let passable = known.into_iter().filter(|(_, cost)| cost.is_some());
         Self { safest, shortest, passable: passable.map(|(edge, _)| edge).collect() }
     }
@@ -74,12 +79,12 @@ impl PathSearch {
 
     /// Path with the least risk.
     pub(super) fn safest(&self, goal: NodeId) -> Option<Vec<Edge>> {
-        self.safest.way(goal)
+        self.safest.path(goal)
     }
 
     /// Path with the fewest hops.
     pub(super) fn shortest(&self, goal: NodeId) -> Option<Vec<Edge>> {
-        self.shortest.way(goal)
+        self.shortest.path(goal)
     }
 
     /// Number of unaccepted risks of the path with the least risk, `None` without a path. A risk
@@ -90,13 +95,13 @@ impl PathSearch {
 }
 
 /// Distance of an update.
-pub(super) fn leap(graph: &Graph, edge: Edge) -> Leap {
-    Leap::between(&graph.node(edge.from).version, &graph.node(edge.to).version)
+pub(super) fn leap(graph: &Graph, edge: Edge) -> UpdateDistance {
+    UpdateDistance::between(&graph.node(edge.from).version, &graph.node(edge.to).version)
 }
 
 /// Whether the operator allows an update over this distance, if need be after a preflight.
-pub(super) fn is_allowed(leap: Leap) -> bool {
-    matches!(leap, Leap::Usual | Leap::SkipLevel)
+pub(super) fn is_allowed(leap: UpdateDistance) -> bool {
+    matches!(leap, UpdateDistance::Usual | UpdateDistance::SkipLevel)
 }
 
 /// For each node, whether updates lead from it to a goal.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairway_api::reason::upgradeable;
-use fairway_risk::Source;
-use fairway_risk::sources::Gate;
+use fairway_risk::RiskSource;
+use fairway_risk::sources::AdminGate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -116,7 +116,7 @@ const WAIT_COMMAND: &str = "fairway upgrade status --watch";
 /// Prerequisites of risks and others, in the order of execution.
 pub(super) fn all(
     risks: &[HopRisk],
-    gates: &BTreeMap<String, Gate>,
+    gates: &BTreeMap<String, AdminGate>,
     others: impl IntoIterator<Item = Prerequisite>,
 ) -> Vec<Prerequisite> {
     let blocking = risks.iter().filter(|risk| risk.blocking);
@@ -128,7 +128,7 @@ pub(super) fn all(
 
 /// Prerequisite for a risk. The operator also blocks on risks with unknown exposure, so these must
 /// be accepted, too.
-fn of_risk(it: &HopRisk, gates: &BTreeMap<String, Gate>) -> Prerequisite {
+fn of_risk(it: &HopRisk, gates: &BTreeMap<String, AdminGate>) -> Prerequisite {
     let risk = it.name.clone();
     if let Some(gate) = gates.get(&it.name) {
         let (message, command) = (gate.message.clone(), gate.confirm.clone());
@@ -140,10 +140,10 @@ fn of_risk(it: &HopRisk, gates: &BTreeMap<String, Gate>) -> Prerequisite {
     }
     let named = OLM_RISK_PREFIXES.iter().find_map(|prefix| it.name.strip_prefix(prefix));
     match (&it.source, named.and_then(|name| name.split_once(':'))) {
-        (Source::RiskReport(_), Some((namespace, name))) => {
+        (RiskSource::RiskReport(_), Some((namespace, name))) => {
             Prerequisite::Operator { risk, operator: format!("{namespace}/{name}") }
         }
-        (Source::Upgradeable(component), _) => {
+        (RiskSource::Upgradeable(component), _) => {
             Prerequisite::Component { risk, component: component.clone() }
         }
         _ => Prerequisite::Acceptance { risk },

@@ -20,7 +20,7 @@ pub const CANNOT_RETRIEVE_UPDATES: &str = "CannotRetrieveUpdates";
 /// Issue if a check before an update could not be completed.
 pub const FAILED_TO_COMPLETE_PRECHECK: &str = "FailedToCompletePrecheck";
 
-/// State that is reported before an update.
+/// State of the cluster or risk of an update to consider before the update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Issue {
     /// Name by which the issue is accepted.

@@ -1,4 +1,10 @@
 //! Available updates, and the issues before an update.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `targets` | the updates of a cluster, and whether they are recommended |
+//! | `prechecks` | checks of the alerts before an update |
+//! | `issues` | issues before an update, with the names by which they are accepted |
 
 mod issues;
 mod prechecks;

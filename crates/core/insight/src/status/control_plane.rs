@@ -29,7 +29,7 @@ pub struct Completed {
     /// Version of the control plane.
     #[serde(rename = "completed")]
     pub version: String,
-    /// Completion of the update.
+    /// Time at which the update completed.
     #[schemars(with = "Option<String>")]
     pub completed_at: Option<Timestamp>,
     /// Duration of the update.
@@ -127,7 +127,7 @@ pub enum Change {
     Update,
     /// Update to another version before the previous update completed.
     UpdateFromIncomplete,
-    /// Change to the same version for several architectures.
+    /// Change to the multi-architecture release of the same version.
     MultiArch,
 }
 

@@ -24,9 +24,10 @@ pub(super) const QUIET_THRESHOLD: SignedDuration = SignedDuration::from_mins(30)
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimate {
-    /// Remaining seconds by the usual course of updates; negative if the update is overdue.
+    /// Estimated remaining seconds, based on the usual progress of updates; negative if the update
+    /// is overdue.
     pub remaining_seconds: i64,
-    /// Remaining time as text: a duration, `<10m`, or that it is unknown.
+    /// Remaining time as text: a duration, `<10m`, or a text for unknown.
     pub remaining: String,
     /// Whether the estimate is reliable.
     pub trusted: bool,
@@ -38,13 +39,13 @@ pub struct Estimate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Doubt {
-    /// The duration of a change to several architectures depends on the nodes.
+    /// The duration of a change to the multi-architecture release depends on the nodes.
     MultiArch,
     /// The estimated duration has passed.
     Overdue,
     /// The update is blocked for an unknown time.
     Blocked,
-    /// There was no progress for a long time.
+    /// There has been no progress for a long time.
     Quiet,
     /// The update has just started, and there is no earlier update to compare it with.
     NothingToCompareWith,
@@ -70,7 +71,10 @@ impl RolloutProgress {
     pub(super) fn remaining(&self) -> i64 {
         let left = self.total() - self.elapsed.as_secs_f64();
         let left = if left < 0.0 { left / MARGIN } else { left * MARGIN };
-        #[expect(clippy::cast_possible_truncation, reason = "it saturates, and parts are dropped")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the conversion saturates and truncates"
+        )]
         let left = SignedDuration::from_secs(left as i64);
         if left > LONG_DURATION { to_minutes(left) } else { left.as_secs() }
     }

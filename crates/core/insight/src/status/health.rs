@@ -57,7 +57,7 @@ pub struct Insight {
     pub last_transition_time: Option<Timestamp>,
     /// Seconds since `lastTransitionTime`.
     pub age_seconds: Option<i64>,
-    /// Whether the state is recent and usual during an update, so that it probably passes.
+    /// Whether the state is recent and usual during an update, and so probably transient.
     pub transient: bool,
 }
 

@@ -1,4 +1,14 @@
 //! Status of an update: progress, problems, and resources that it waits for.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `control_plane` | progress and versions of the control plane |
+//! | `operators` | components of the platform, and whether they have the release |
+//! | `estimate` | remaining time, and doubts about the estimate |
+//! | `nodes` | version, phase and availability of one node |
+//! | `pools` | pools of nodes and their progress |
+//! | `health` | problems that affect the update |
+//! | `pending` | resources that the update waits for |
 
 mod control_plane;
 mod estimate;

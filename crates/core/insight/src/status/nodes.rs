@@ -70,11 +70,11 @@ pub enum NodeAssessment {
 /// Phase of the update of a node, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Phase {
-    /// The node is drained.
+    /// The node is being drained.
     Draining,
     /// The node installs the release.
     Updating,
-    /// The node restarts.
+    /// The node reboots.
     Rebooting,
     /// The pool is paused.
     Paused,

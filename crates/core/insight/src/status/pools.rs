@@ -40,7 +40,7 @@ pub enum PoolAssessment {
     Empty,
     /// All nodes have the release.
     Completed,
-    /// The update of no node has started.
+    /// No node has started its update.
     Pending,
     /// The update of a node has failed.
     Degraded,
@@ -63,7 +63,7 @@ pub struct NodeCounts {
     pub progressing: usize,
     /// Nodes that do not have the release.
     pub outdated: usize,
-    /// Nodes that are drained.
+    /// Nodes that are being drained.
     pub draining: usize,
     /// Nodes that are paused.
     pub excluded: usize,

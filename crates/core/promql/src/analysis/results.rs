@@ -71,11 +71,7 @@ impl fmt::Display for ResultCoverage {
         match self {
             Self::Always => f.write_str("all clusters get a result"),
             Self::WhileScraped(alternatives) => {
-                write!(
-                    f,
-                    "clusters get a result while they have {}",
-                    list_alternatives(alternatives)
-                )
+                write!(f, "clusters get a result if they have {}", list_alternatives(alternatives))
             }
             Self::Restricted(alternatives) => {
                 write!(

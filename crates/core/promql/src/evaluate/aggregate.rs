@@ -123,7 +123,7 @@ fn groups(vector: Vec<VectorSample>, by: &GroupingLabels) -> Vec<(LabelSet, Vec<
     groups
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nothing holds that many values")]
+#[expect(clippy::cast_precision_loss, reason = "the number of values is below 2^53")]
 fn count(values: &[f64]) -> f64 {
     values.len() as f64
 }
@@ -264,7 +264,7 @@ impl Heap {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "a negative number means none, and larger ones than there are series mean all"
+    reason = "a negative number selects no series; a number above the series count selects all"
 )]
 pub(super) fn rank_count(number: f64) -> Result<usize, EvaluationError> {
     if number >= i64::MIN as f64 && number <= i64::MAX as f64 {

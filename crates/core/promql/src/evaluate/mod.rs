@@ -2,6 +2,17 @@
 //!
 //! `fairway-oracles` compares every supported construct with a real Prometheus. Unsupported
 //! constructs are errors, never wrong results; `docs/platform/promql.md` lists both.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `select` | selectors: samples of the snapshot |
+//! | `binary` | binary operators and vector matching |
+//! | `aggregate` | aggregation operators |
+//! | `functions` | dispatch of function calls, functions of one value, `absent` |
+//! | `range_functions` | functions of range vectors |
+//! | `label_functions` | functions that change labels |
+//! | `number` | number formats, comparisons and sums of Prometheus |
+//! | `value`, `error` | results and errors |
 
 mod aggregate;
 mod binary;
@@ -15,9 +26,6 @@ mod value;
 
 pub use error::{EvaluationError, Side};
 pub use value::{QueryValue, VectorSample};
-
-#[doc(hidden)]
-pub use self::{EvaluationLimits as Limits, QueryValue as Value, VectorSample as Element};
 
 use std::collections::HashSet;
 

@@ -88,7 +88,7 @@ pub(super) fn ignores(mean: f64, value: f64) -> bool {
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the rank is between nought and a number of values"
+    reason = "the rank is between 0 and the number of values"
 )]
 pub(super) fn quantile(share: f64, mut values: Vec<f64>) -> f64 {
     if values.is_empty() || share.is_nan() {

@@ -76,7 +76,7 @@ pub(super) fn over_time_function(name: &str) -> Option<RangeFunction> {
     })
 }
 
-#[allow(clippy::float_cmp, reason = "any change is one")]
+#[allow(clippy::float_cmp, reason = "every difference in value counts as a change")]
 fn differ(first: f64, second: f64) -> bool {
     first != second && !(first.is_nan() && second.is_nan())
 }
@@ -112,7 +112,7 @@ fn variance(window: &RangeWindow<'_>) -> f64 {
     squares.exact() / count(window.samples.len())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nothing holds that many samples")]
+#[expect(clippy::cast_precision_loss, reason = "the number of samples is below 2^53")]
 pub(super) fn count(samples: usize) -> f64 {
     samples as f64
 }

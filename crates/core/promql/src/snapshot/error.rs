@@ -93,7 +93,7 @@ pub enum SnapshotProblem {
     #[error("not a Prometheus response: {0}")]
     Json(String),
     /// The response is an error.
-    #[error("the Prometheus response is the error {0:?}")]
+    #[error("Prometheus returned the error {0:?}")]
     Failed(String),
     /// Native histograms are not supported.
     #[error("{} has native histograms, which are not supported", .series.brief())]

@@ -15,9 +15,6 @@ use jiff::Timestamp;
 pub use builder::SnapshotBuilder;
 pub use error::{SnapshotError, SnapshotProblem};
 
-#[doc(hidden)]
-pub use self::{SnapshotBuilder as Builder, SnapshotLimits as Limits};
-
 use crate::expr::{MatchType, Matcher, Selector};
 use crate::labels::{LabelSet, METRIC};
 
@@ -141,7 +138,7 @@ fn metric(selector: &Selector) -> Option<&str> {
 }
 
 /// OpenMetrics and JSON have times in seconds with fractions.
-#[expect(clippy::cast_possible_truncation, reason = "larger numbers are refused before")]
+#[expect(clippy::cast_possible_truncation, reason = "larger numbers are rejected earlier")]
 fn from_seconds(seconds: f64) -> Option<i64> {
     /// Limit of exact milliseconds: the year 285,000.
     const MAX_SECONDS: f64 = 9e12;

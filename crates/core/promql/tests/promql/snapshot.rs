@@ -131,7 +131,7 @@ fn invalid_snapshots_report_line() {
     "{\"data\": {\"resultType\": \"scalar\", \"result\": [1, \"1\"]}}"
       line 1: not a Prometheus response: invalid type: integer `1`, expected a series
     "{\"status\": \"error\", \"errorType\": \"bad_data\", \"error\": \"no such thing\"}"
-      line 1: the Prometheus response is the error "no such thing"
+      line 1: Prometheus returned the error "no such thing"
     "##;
     let lines: Vec<&str> = table.trim().lines().map(str::trim).collect();
     for case in lines.chunks_exact(2) {

@@ -9,16 +9,12 @@ mod versions;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairway_api::read::Place;
+use fairway_api::read::InputLocation;
 use jiff::Timestamp;
 
 pub use self::operator::{Operator, PLACEHOLDERS};
 use self::operator::{numbered, release_name};
 pub use self::problem::{BuildError, BuildProblem, BuildWarning};
-#[doc(hidden)]
-pub use self::problem::{
-    BuildError as DraftError, BuildProblem as DraftProblem, BuildWarning as DraftWarning,
-};
 pub use self::substitution::SNAPSHOT;
 use self::substitution::{Substitution, UnresolvedReason};
 use self::versions::VersionUse;
@@ -62,9 +58,6 @@ pub struct BuiltRelease {
     pub warnings: Vec<BuildWarning>,
 }
 
-#[doc(hidden)]
-pub use self::{BuiltRelease as DraftedRelease, ReleaseBuilder as Draft};
-
 impl ReleaseBuilder {
     /// Starts a release with its metadata, its images by name, and its creation time. The image has
     /// no creation time without the latter.
@@ -82,9 +75,12 @@ impl ReleaseBuilder {
         for versions in [&mut metadata.previous, &mut metadata.next] {
             versions.sort();
             versions.dedup();
-            if versions.contains(&metadata.version) {
-                problems.push(BuildProblem::UpdateToItself(metadata.version.clone()));
-            }
+        }
+        if metadata.previous.contains(&metadata.version) {
+            problems.push(BuildProblem::OwnPrevious(metadata.version.clone()));
+        }
+        if metadata.next.contains(&metadata.version) {
+            problems.push(BuildProblem::OwnNext(metadata.version.clone()));
         }
         let name = metadata.version.to_string();
         Self {
@@ -112,11 +108,6 @@ impl ReleaseBuilder {
     /// that images declare.
     pub fn set_version(&mut self, component: &str, version: &str) {
         self.versions.insert(component.to_owned(), version.to_owned());
-    }
-
-    #[doc(hidden)]
-    pub fn brings(&mut self, component: &str, version: &str) {
-        self.set_version(component, version);
     }
 
     /// Adds component versions that an image declares. Those that the image has already stay.
@@ -327,7 +318,8 @@ impl ReleaseBuilder {
             else {
                 continue;
             };
-            let place = Place { source: origin.clone(), position: Some((manifest.line, 1)) };
+            let place =
+                InputLocation { source: origin.clone(), position: Some((manifest.line, 1)) };
             for pinning::Unpinned { field, image } in pinning::unpinned(manifest) {
                 let (place, id) = (place.clone(), Box::new(manifest.id.clone()));
                 self.report(BuildProblem::NotPinned { place, id, field, image });

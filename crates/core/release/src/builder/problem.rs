@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fairway_api::Version;
-use fairway_api::read::{Place, ReadError};
+use fairway_api::read::{InputLocation, ReadError};
 
 use super::substitution::{SNAPSHOT, Unresolved, UnresolvedReason};
 use crate::manifest::ObjectId;
@@ -20,22 +20,25 @@ pub enum BuildProblem {
     NotByDigest { name: String, image: String },
     /// A manifest has the placeholder of an image that the release lacks.
     #[error("{place}: {word} refers to image {name:?}, which is not in the release")]
-    NoImage { place: Place, word: String, name: String },
+    NoImage { place: InputLocation, word: String, name: String },
     /// A manifest has the placeholder of a component version that is unknown.
     #[error("{place}: {SNAPSHOT}-{component}: unknown version of component {component:?}")]
-    NoVersion { place: Place, component: String },
+    NoVersion { place: InputLocation, component: String },
     /// A manifest has a placeholder that cannot be replaced.
     #[error("{place}: placeholder {word} is part of a longer word")]
-    NotSeparate { place: Place, word: String },
+    NotSeparate { place: InputLocation, word: String },
     /// A workload has an image that is not pinned.
     #[error("{place}: {id}: field {field}: image {image:?} is not pinned by digest")]
-    NotPinned { place: Place, id: Box<ObjectId>, field: String, image: String },
+    NotPinned { place: InputLocation, id: Box<ObjectId>, field: String, image: String },
     /// An operator's `image-references` cannot be decoded.
     #[error(transparent)]
     Placeholders(#[from] ReadError),
-    /// A release is its own predecessor or successor.
+    /// A release is its own predecessor.
     #[error("release {0} lists itself as a previous version")]
-    UpdateToItself(Version),
+    OwnPrevious(Version),
+    /// A release is its own successor.
+    #[error("release {0} lists itself as a next version")]
+    OwnNext(Version),
     /// The result cannot be loaded.
     #[error("{0}")]
     Payload(String),
@@ -43,7 +46,7 @@ pub enum BuildProblem {
 
 impl BuildProblem {
     pub(super) fn unresolved(file: &str, Unresolved { line, reason }: Unresolved) -> Self {
-        let place = Place { source: file.to_owned(), position: Some((line, 1)) };
+        let place = InputLocation { source: file.to_owned(), position: Some((line, 1)) };
         match reason {
             UnresolvedReason::NoImage { word, name } => Self::NoImage { place, word, name },
             UnresolvedReason::NoVersion { component } => Self::NoVersion { place, component },

@@ -64,9 +64,6 @@ pub struct ManifestFilter {
     pub overrides: Vec<ComponentOverride>,
 }
 
-#[doc(hidden)]
-pub use self::{ManifestFilter as Filter, ManifestSelection as Selection};
-
 /// Capabilities of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use fairway_api::read::{Place, ReadError};
+use fairway_api::read::{InputLocation, ReadError};
 use fairway_yaml::{Document, YamlError};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ fn check(
 pub(crate) fn malformed(path: &str, error: YamlError) -> ReadError {
     let YamlError { line, column, problem } = error;
     ReadError::Malformed {
-        place: Place { source: path.to_owned(), position: Some((line, column)) },
+        place: InputLocation { source: path.to_owned(), position: Some((line, column)) },
         field: String::new(),
         problem: problem.to_string(),
     }
@@ -127,6 +127,6 @@ fn annotations(object: &Value) -> Result<BTreeMap<String, String>, String> {
     annotations.iter().map(text).collect()
 }
 
-fn place(path: &str, line: u64) -> Place {
-    Place { source: path.to_owned(), position: Some((line, 1)) }
+fn place(path: &str, line: u64) -> InputLocation {
+    InputLocation { source: path.to_owned(), position: Some((line, 1)) }
 }

@@ -6,12 +6,10 @@ pub mod template;
 
 use std::collections::BTreeMap;
 
-use fairway_api::read::{Place, ReadError};
+use fairway_api::read::{InputLocation, ReadError};
 
 pub(crate) use self::documents::malformed;
 pub use self::problem::{PayloadError, PayloadProblem, PayloadWarning};
-#[doc(hidden)]
-pub use self::problem::{PayloadProblem as Problem, PayloadWarning as Warning};
 use self::template::TemplateValues;
 use crate::builder::PLACEHOLDERS;
 use crate::image_references::{self, ImageReferences, placeholders};
@@ -303,7 +301,10 @@ impl PayloadLoader {
                 let before = &bytes[..error.valid_up_to()];
                 let line = before.split(|byte| *byte == b'\n').count();
                 self.problems.push(PayloadProblem::Unreadable(ReadError::Malformed {
-                    place: Place { source: path.to_owned(), position: Some((line as u64, 1)) },
+                    place: InputLocation {
+                        source: path.to_owned(),
+                        position: Some((line as u64, 1)),
+                    },
                     field: String::new(),
                     problem: "not valid UTF-8".to_owned(),
                 }));

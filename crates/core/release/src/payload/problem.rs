@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fairway_api::Version;
-use fairway_api::read::{Place, ReadError};
+use fairway_api::read::{InputLocation, ReadError};
 use fairway_yaml::Oddity;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub enum PayloadProblem {
     OtherVersion { images: String, metadata: Version },
     /// One file has the same object twice.
     #[error("{place}: {id} is already defined in line {first}")]
-    Duplicate { place: Place, id: Box<ObjectId>, first: u64 },
+    Duplicate { place: InputLocation, id: Box<ObjectId>, first: u64 },
     /// A file is too large.
     #[error("{file} has {size} bytes; the limit is {MAX_FILE_BYTES} bytes")]
     FileTooLarge { file: String, size: usize },
@@ -45,7 +45,7 @@ pub enum PayloadProblem {
     TooLarge,
     /// The object exceeds the limit of API servers.
     #[error("{place}: {id} has {size} bytes; the limit of API servers is {MAX_OBJECT_BYTES} bytes")]
-    ObjectTooLarge { place: Place, id: Box<ObjectId>, size: usize },
+    ObjectTooLarge { place: InputLocation, id: Box<ObjectId>, size: usize },
     /// Too many documents.
     #[error("{file}: more than {MAX_DOCUMENTS} documents")]
     TooManyDocuments { file: String },
@@ -57,7 +57,7 @@ pub enum PayloadProblem {
 impl PayloadProblem {
     /// The file that the problem is in, and the line where one is known.
     pub fn location(&self) -> Option<(&str, Option<u64>)> {
-        let of_place = |place: &'_ Place| place.position.map(|(line, _)| line);
+        let of_place = |place: &'_ InputLocation| place.position.map(|(line, _)| line);
         match self {
             Self::Missing { file } => Some((file, None)),
             Self::Metadata(_) => Some((metadata::PATH, None)),

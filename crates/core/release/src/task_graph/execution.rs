@@ -94,11 +94,6 @@ impl<'a> GraphExecution<'a> {
         Some(PendingNodes { nodes: self.pending.len(), first })
     }
 
-    #[doc(hidden)]
-    pub fn unreached(&self) -> Option<PendingNodes> {
-        self.pending()
-    }
-
     /// Marks nodes as ready. Nodes without tasks complete at once.
     fn mark_ready(&mut self, mut nodes: Vec<usize>) {
         while let Some(node) = nodes.pop() {

@@ -15,11 +15,7 @@ use serde::Serialize;
 
 use self::buckets::{Bucket, Group};
 pub use self::execution::{GraphExecution, PendingNodes};
-#[doc(hidden)]
-pub use self::execution::{GraphExecution as Round, PendingNodes as Unreached};
 pub use self::steps::{ComponentTasks, RolloutStep};
-#[doc(hidden)]
-pub use self::{RolloutMode as Mode, TaskNode as Node, steps::RolloutStep as Step};
 use crate::manifest::{Manifest, ManifestFileName, ObjectId};
 
 /// Purpose of a rollout.
@@ -46,11 +42,6 @@ impl RolloutMode {
             // Reconciliation is not urgent, and leaves capacity for other clients.
             Self::Reconciling { .. } => 2,
         }
-    }
-
-    #[doc(hidden)]
-    pub fn most_at_once(self, graph: &TaskGraph) -> usize {
-        self.max_parallel(graph)
     }
 }
 

@@ -135,8 +135,8 @@ impl TaskGraph {
             escape_xml(title)
         ));
         drawing.add(format_args!(
-            "<text x=\"{LEFT}\" y=\"54\" fill=\"#555\">Steps are applied from left to right; \
-             components of a step are applied in parallel.</text>"
+            "<text x=\"{LEFT}\" y=\"54\" fill=\"#555\">The operator applies steps from left to \
+             right, and the components of a step in parallel.</text>"
         ));
         let mut x = LEFT;
         for (number, (step, width)) in (1..).zip(steps.iter().zip(&widths)) {

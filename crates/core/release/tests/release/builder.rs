@@ -317,7 +317,7 @@ fn finish_returns_all_errors_with_the_names_of_input_files() {
     9 errors:
     * image network: "r.example/network:latest" is not pinned by digest (NAME@sha256:…)
     * image storage: "r.example/ storage@sha256:1111111111111111111111111111111111111111111111111111111111111111" is not pinned by digest (NAME@sha256:…)
-    * release 5.1.0 lists itself as a previous version
+    * release 5.1.0 lists itself as a next version
     * second.yaml: same path in the release as first.yaml
     * deploy/storage/image-references: field apiVersion: expected "image.openshift.io/v1", found ""
     * metadata of the release: invalid url: expected an http or https URL, found "errata"

@@ -444,7 +444,7 @@ fn svg_draws_a_box_for_each_component_and_escapes_text() {
     <svg xmlns="http://www.w3.org/2000/svg" width="847" height="144" viewBox="0 0 847 144" font-family="sans-serif" font-size="12">
     <rect width="847" height="144" fill="white"/>
     <text x="20" y="32" font-size="20">5.1.0 &lt;&amp;&gt;</text>
-    <text x="20" y="54" fill="#555">Steps are applied from left to right; components of a step are applied in parallel.</text>
+    <text x="20" y="54" fill="#555">The operator applies steps from left to right, and the components of a step in parallel.</text>
     <text x="20" y="78" font-weight="bold">step 1</text>
     <g><title>10 a: 1 manifest</title><rect x="20" y="90" width="128" height="26" rx="4" fill="#eef4fb" stroke="#4a78a8" stroke-width="1"/><text x="28" y="107">10 a: 1 manifest</text></g>
     <text x="176" y="78" font-weight="bold">step 2</text>

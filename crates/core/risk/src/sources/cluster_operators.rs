@@ -55,7 +55,9 @@ fn upgradeable_risk(
         (_, Some(reason)) => {
             format!("Cluster operator {operator} is not upgradeable: {reason}.")
         }
-        _ => format!("Cluster operator {operator} is not upgradeable, without a message."),
+        _ => {
+            format!("Cluster operator {operator} is not upgradeable; its condition has no message.")
+        }
     };
     let name = format!("{UPGRADEABLE}{operator}");
     let source = RiskSource::Upgradeable(operator.to_owned());
@@ -117,7 +119,7 @@ fn report_risk(operator: &str, risk: &Value) -> ReportedRisk {
         Err(error) => (
             AffectedUpdates::All,
             format!(
-                "{message} The risk counts for all updates, because its targets are invalid: \
+                "{message} The risk applies to all updates, because its targets are invalid: \
                 {error}."
             ),
         ),

@@ -13,9 +13,6 @@ pub use alerts::alerts;
 pub use cluster_operators::{cluster_operators, unlisted_cluster_operators};
 pub use names::{UPDATING, source_of};
 
-#[doc(hidden)]
-pub use self::{AdminGate as Gate, ConfigMapData as ConfigData, unacknowledged as unconfirmed};
-
 use fairway_api::cluster_version::{ComponentOverride, Release};
 use fairway_api::reason::{applies, progressing, recommended};
 use fairway_api::{ConditionStatus, OperatorCondition};
@@ -108,7 +105,7 @@ pub fn deletions(objects: &[String]) -> Option<ReportedRisk> {
     let listed = list_objects(objects);
     let message = format!(
         "The operator is still deleting objects that the release removes: {listed}. Until \
-        then, only updates to patch releases are recommended."
+        it has deleted them, only updates to patch releases are recommended."
     );
     Some(minor_update_risk(DELETIONS, &message, "deletions-in-progress", RiskSource::Deletions))
 }

@@ -108,7 +108,7 @@ fn changed_risk_stays_accepted_and_is_marked() {
     let mut changed = query_risk("A");
     changed.message.push_str(" And badly.");
     let changed = input.evaluate(vec![changed]);
-    insta::assert_snapshot!(condition_line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A (content changed since).");
+    insta::assert_snapshot!(condition_line(recommended(&changed)), @"Recommended=True AllExposedRisksAccepted: The update is recommended: all risks that apply or may apply to this cluster are accepted: A (content changed since it was accepted).");
     insta::assert_snapshot!(condition_line(&changed.conditional_update_risks[0].conditions[0]), @"Applies=True Match: The query returned 1: the risk applies to this cluster. The content of the risk has changed since it was accepted.");
 }
 

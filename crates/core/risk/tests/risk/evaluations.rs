@@ -23,7 +23,7 @@ fn evaluation(query: &str, evaluation: &Result<QueryResult, QueryFailure>) -> Ev
 
 fn evaluations_of(all: impl IntoIterator<Item = Evaluation>) -> Evaluations {
     let all: BTreeMap<_, _> = all.into_iter().map(|one| (one.query.clone(), one)).collect();
-    Evaluations::of(&all)
+    Evaluations::new(&all)
 }
 
 #[test]

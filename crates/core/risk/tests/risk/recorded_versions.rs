@@ -11,7 +11,7 @@ use serde_json::Value;
 fn accepted_risks_of_v0_1_count_on_their_terms() {
     let recorded = fixture("annotated-objects/cluster-version-keep-results.json");
     let version: ClusterVersion = serde_json::from_value(recorded).unwrap();
-    let acceptance = Acceptance::of(&version);
+    let acceptance = Acceptance::from_cluster_version(&version);
     assert_eq!(acceptance.problems().collect::<Vec<_>>(), Vec::<String>::new());
     let names: Vec<&str> = acceptance.names().collect();
     assert_eq!(names, ["CloudCredentialPermissionsIncomplete", "StorageMigrationStalls"]);

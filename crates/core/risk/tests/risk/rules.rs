@@ -55,7 +55,7 @@ fn applies_message_explains_decision() {
     Applies=True Match: The query returned 1: the risk applies to this cluster.
     Applies=False NotMatch: The query returned 0: the risk does not apply to this cluster.
     Applies=Unknown EvaluationFailed: The query returned no series.
-    Applies=Unknown EvaluationFailed: The query is not evaluated yet.
+    Applies=Unknown EvaluationFailed: The operator has not evaluated the query yet.
     Applies=True Match: The risk has no rules, so it applies to all clusters.
     Applies=True Match: The query returned 1: the risk applies to this cluster. Skipped: rule 1: unknown rule type "Telepathy"; rule 2: the query returned no series.
     Applies=Unknown EvaluationFailed: Rule 1: a rule of type Always has a query; rule 2: a rule of type PromQL has no query; rule 3: its query has 20000 bytes; the limit is 16384 bytes; rule 4: unknown rule type "Telepathy"; rule 5: the query returned no series.
@@ -139,7 +139,7 @@ fn query_policy_allows_listed_metrics_only() {
     insta::assert_snapshot!(refused.join("\n"), @"
     metric upper is not on the list of allowed metrics
     metric node_load1 is not on the list of allowed metrics
-    a selector has no metric name, and a list of allowed metrics is set
-    cannot parse it, and a list of allowed metrics is set (1:4: unclosed ()
+    a selector has no metric name, which the list of allowed metrics requires
+    cannot parse it to check the list of allowed metrics: 1:4: unclosed (
     ");
 }

@@ -72,8 +72,8 @@ fn long_delays_are_reported() {
     let described = names(3).iter().map(|query| described(query)).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(described, @"
     true
-    the query is not evaluated yet; scheduled for 2021-08-28T01:10:00Z
-    the query is not evaluated yet; scheduled for 2021-08-28T01:20:00Z
+    the operator has not evaluated the query yet; scheduled for 2021-08-28T01:10:00Z
+    the operator has not evaluated the query yet; scheduled for 2021-08-28T01:20:00Z
     ");
     assert_eq!(scheduler.outcomes_at(second(550), at(550)).len(), 2, "one is due soon");
 

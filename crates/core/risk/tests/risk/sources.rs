@@ -58,7 +58,7 @@ fn upgradeable_false_blocks_minor_updates() {
     insta::assert_snapshot!(described(&cluster_operators(&operators)), @"
     ClusterOperatorUpgradeable-dns MinorOrMajor from the cluster operator dns: Wait for the migration. https://fairway.dev/docs/risks#cluster-operators
     ClusterOperatorUpgradeable-reason MinorOrMajor from the cluster operator reason: Cluster operator reason is not upgradeable: Busy. https://fairway.dev/docs/risks#cluster-operators
-    ClusterOperatorUpgradeable-silent MinorOrMajor from the cluster operator silent: Cluster operator silent is not upgradeable, without a message. https://fairway.dev/docs/risks#cluster-operators
+    ClusterOperatorUpgradeable-silent MinorOrMajor from the cluster operator silent: Cluster operator silent is not upgradeable; its condition has no message. https://fairway.dev/docs/risks#cluster-operators
     ");
 }
 
@@ -72,7 +72,7 @@ fn risk_report_replaces_upgradeable() {
     insta::assert_snapshot!(described(&cluster_operators(&[not_upgradeable("olm", &report)])), @r#"
     OldOperators Range(VersionRange { text: ">=4.8.0", alternatives: [[AtLeast(Version(Version { major: 4, minor: 8, patch: 0 }))]] }) from the risk report of olm: Some operators do not run on 4.8. https://example.com/old
     Everywhere All from the risk report of olm: This concerns all updates. https://fairway.dev/docs/risks#risk-reports
-    Confused All from the risk report of olm: Something is wrong. The risk counts for all updates, because its targets are invalid: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
+    Confused All from the risk report of olm: Something is wrong. The risk applies to all updates, because its targets are invalid: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
     "#);
     let empty = json!({"kind": "RiskReport", "version": "v1", "risks": []});
     let kept = cluster_operators(&[not_upgradeable("olm", &empty)]);
@@ -180,8 +180,8 @@ fn deletions_block_minor_updates() {
     let objects: Vec<String> = (1..=7).map(|number| format!("secret \"a/{number}\"")).collect();
     let some = [deletions(&objects[..2]).unwrap(), deletions(&objects).unwrap()];
     insta::assert_snapshot!(described(&some), @r#"
-    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2". Until then, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
-    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2", secret "a/3", secret "a/4", secret "a/5" and 2 more. Until then, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2". Until it has deleted them, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
+    ResourceDeletionInProgress MinorOrMajor from the deletions in progress: The operator is still deleting objects that the release removes: secret "a/1", secret "a/2", secret "a/3", secret "a/4", secret "a/5" and 2 more. Until it has deleted them, only updates to patch releases are recommended. https://fairway.dev/docs/risks#deletions-in-progress
     "#);
 }
 

@@ -103,7 +103,7 @@ fn evaluating_reports_unsupported_rules() {
     };
     insta::assert_snapshot!(evaluating(vec![query_risk("A"), risk("B", vec![always()])]), @"
     Evaluating=True PeriodicEvaluation: Periodically evaluating risks associated with this update.
-    Recommended=False MultipleReasons: Unable to evaluate PromQL to determine if the cluster is impacted by A. The query is not evaluated yet. A goes wrong. https://example.com/A
+    Recommended=False MultipleReasons: Unable to evaluate PromQL to determine if the cluster is impacted by A. The operator has not evaluated the query yet. A goes wrong. https://example.com/A
 
     B goes wrong. https://example.com/B
     ");

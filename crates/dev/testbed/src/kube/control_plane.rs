@@ -139,9 +139,10 @@ impl ControlPlane<'_> {
             format!("--cluster-signing-key-file={}", self.pki.path("ca.key")),
             // Each controller has its own ServiceAccount, as on a real platform.
             "--use-service-account-credentials=true".to_owned(),
-            // Thirty controllers request their credentials at once.
-            "--kube-api-qps=200".to_owned(),
-            "--kube-api-burst=400".to_owned(),
+            // Thirty controllers request their credentials at once, and an installation of a thousand objects
+            // would measure the rate limit.
+            "--kube-api-qps=500".to_owned(),
+            "--kube-api-burst=1000".to_owned(),
         ]);
         run.spawn("kube-controller-manager", program, arguments).map(Some)
     }

@@ -1,4 +1,4 @@
-//! [`StubComponents`].
+//! Stubs that report for the components of a real release: [`StubComponents`].
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::objects;
+use crate::{objects, wait};
 
 /// Reports every ClusterOperator as available and every Pod as ready, and removes deleted Pods. Dropping
 /// it ends its watches.
@@ -87,8 +87,15 @@ fn states<K>(api: Api<K>) -> impl Stream<Item = K>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = watcher(api, watcher::Config::default()).default_backoff();
-    events.applied_objects().filter_map(async |state| state.ok())
+    let events = watcher(api, watcher::Config::default());
+    events.applied_objects().filter_map(async |state| {
+        if state.is_err() {
+            // An API server refuses watches for a moment after each new CRD. A longer backoff would
+            // add to the measured duration of an installation.
+            wait::retry_delay().await;
+        }
+        state.ok()
+    })
 }
 
 async fn report_all(client: Client, reports: Arc<Mutex<Reports>>) {

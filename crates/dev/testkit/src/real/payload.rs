@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use fairway_registry::{Image, ImageConfig, LayerBuilder, layout};
-use fairway_release::inclusion::{Capabilities, DEFAULT_PROFILE, Filter, capability_sets};
+use fairway_release::inclusion::{Capabilities, DEFAULT_PROFILE, ManifestFilter, capability_sets};
 use fairway_release::payload::{DIRECTORIES, Files};
 use fairway_release::{Manifest, Release};
 use flate2::read::GzDecoder;
@@ -69,16 +69,16 @@ impl RealPayload {
 }
 
 /// The filter of a default cluster: all capabilities, and the gates of the default feature set.
-pub fn default_filter(release: &Release) -> Filter {
+pub fn default_filter(release: &Release) -> ManifestFilter {
     let gates = feature_gates(release).map(|gates| names(&gates["enabled"])).unwrap_or_default();
     let capabilities = Capabilities { known: None, enabled: capability_sets::known(&gates) };
-    Filter {
+    ManifestFilter {
         feature_set: Some(String::new()),
         feature_gates: Some(gates),
         major_version: Some(release.metadata.version.major()),
         profile: Some(DEFAULT_PROFILE.to_owned()),
         capabilities: Some(capabilities),
-        ..Filter::default()
+        ..ManifestFilter::default()
     }
 }
 

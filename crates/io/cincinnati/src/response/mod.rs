@@ -9,8 +9,8 @@ use std::sync::Arc;
 use fairway_api::cluster_version::{Architecture, Release};
 use fairway_api::{Version, limits};
 use fairway_graph::graph::key;
-use fairway_graph::{Edge, Graph, Node, NodeId, wire};
-use fairway_risk::{Candidate, Risk};
+use fairway_graph::{Edge, Graph, Node, NodeId, cincinnati};
+use fairway_risk::{CandidateUpdate, Risk};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
@@ -40,7 +40,7 @@ pub struct UpdateResponse {
     /// The complete graph.
     pub graph: Arc<Graph>,
     /// Updates of this cluster, the latest first; `None` if its version is not in the graph.
-    pub candidates: Option<Arc<[Candidate]>>,
+    pub candidates: Option<Arc<[CandidateUpdate]>>,
     /// Some of the problems.
     pub problems: Vec<String>,
     /// Number of all problems.
@@ -69,18 +69,18 @@ pub enum ResponseProblem {
     TooMany { more: usize, kept: String },
 }
 
-#[doc(hidden)]
-pub use self::{ResponseProblem as Problem, UpdateResponse as Answer};
-
 /// The digest of a response body.
 pub fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
 /// Decodes a response.
-pub fn read(query: &GraphQuery, bytes: &[u8]) -> Result<UpdateResponse, wire::WireError> {
+pub fn read(
+    query: &GraphQuery,
+    bytes: &[u8],
+) -> Result<UpdateResponse, cincinnati::GraphReadError> {
     let name = format!("the response of {}", query.service());
-    let (graph, unread) = wire::read(&name, bytes)?;
+    let (graph, unread) = cincinnati::read(&name, bytes)?;
     let updates = updates_of(&graph, &unread, query);
     let (candidates, found) = updates.map_or((None, Vec::new()), |updates| {
         (Some(Arc::from(updates.candidates)), updates.problems)
@@ -90,7 +90,7 @@ pub fn read(query: &GraphQuery, bytes: &[u8]) -> Result<UpdateResponse, wire::Wi
     Ok(UpdateResponse {
         problems: all
             .take(MAX_LISTED_PROBLEMS)
-            .map(|problem| excerpt(&problem).into_owned())
+            .map(|response| excerpt(&response).into_owned())
             .collect(),
         problem_count: found.len() + unread.len(),
         digest: digest(bytes),
@@ -102,14 +102,14 @@ pub fn read(query: &GraphQuery, bytes: &[u8]) -> Result<UpdateResponse, wire::Wi
 /// Updates of a cluster and their problems.
 #[derive(Debug, Default)]
 struct Updates {
-    candidates: Vec<Candidate>,
+    candidates: Vec<CandidateUpdate>,
     problems: Vec<ResponseProblem>,
 }
 
 /// The updates from the current version, if the graph has it.
 fn updates_of(
     graph: &Graph,
-    unread: &[fairway_graph::Problem],
+    unread: &[fairway_graph::GraphProblem],
     query: &GraphQuery,
 ) -> Option<Updates> {
     let here: Vec<NodeId> = graph.find(&query.current.without_build()).collect();
@@ -175,7 +175,7 @@ fn candidate(
     release: Release,
     edges: &[Edge],
     known: &mut RiskEntries,
-) -> Result<Candidate, ResponseProblem> {
+) -> Result<CandidateUpdate, ResponseProblem> {
     let count: usize = edges.iter().map(|edge| graph.risks(*edge).len()).sum();
     if count > limits::RISKS {
         return Err(ResponseProblem::TooManyRisks { version: release.version, count });
@@ -187,7 +187,7 @@ fn candidate(
             risks.push(risk);
         }
     }
-    Ok(Candidate { release, risks })
+    Ok(CandidateUpdate { release, risks })
 }
 
 /// The ledger entry of a risk.
@@ -214,7 +214,7 @@ struct Withheld {
 fn withheld(
     graph: &Graph,
     targets: &Targets,
-    unread: &[fairway_graph::Problem],
+    unread: &[fairway_graph::GraphProblem],
     current: &Version,
 ) -> Vec<Withheld> {
     let mut withheld = ambiguous(graph, targets);
@@ -249,13 +249,13 @@ fn ambiguous(graph: &Graph, targets: &Targets) -> Vec<Withheld> {
 fn lost(
     graph: &Graph,
     targets: &Targets,
-    unread: &[fairway_graph::Problem],
+    unread: &[fairway_graph::GraphProblem],
     current: &Version,
 ) -> Vec<Withheld> {
     let begins_here =
         |from: &str| Version::parse_tolerant(from).map_or(true, |from| from == *current);
     let lost = unread.iter().filter_map(|problem| match problem {
-        fairway_graph::Problem::DanglingEdge { from, to } if begins_here(from) => {
+        fairway_graph::GraphProblem::DanglingEdge { from, to } if begins_here(from) => {
             Version::parse_tolerant(to).ok()
         }
         _ => None,

@@ -36,7 +36,7 @@ fn respond(graph: &Value) -> UpdateResponse {
 /// The offered versions with the names of their risks, and the problems.
 fn messages(response: &UpdateResponse) -> String {
     let Some(candidates) = &response.candidates else { return "not found".to_owned() };
-    let offered = candidates.iter().map(|Candidate { release, risks }| {
+    let offered = candidates.iter().map(|CandidateUpdate { release, risks }| {
         let risks: Vec<&str> = risks.iter().map(|risk| risk.name.as_str()).collect();
         format!("{} {}", release.version, risks.join(","))
     });
@@ -214,7 +214,7 @@ fn read_with_invalid_entries_omits_only_those() {
     ignoring 5.1.3: invalid image "two words"
     ignoring 5.1.2: invalid image ""
     node omitted: "nonsense" is not a version
-    5.1.5 omitted: several images have it: registry.example/release@sha256:5.1.5 and registry.example/other
+    5.1.5 omitted: several images have this version: registry.example/release@sha256:5.1.5 and registry.example/other
     update from node 0 to node 5 omitted: one of the releases does not exist
     update from node 0 to node 6 omitted: one of the releases does not exist
     update from node 0 to node 7 omitted: one of the releases does not exist
@@ -356,7 +356,7 @@ proptest! {
         let is = |text: &str, version: &str| {
             Version::parse(text).is_ok_and(|parsed| parsed == Version::parse(version).unwrap())
         };
-        for Candidate { release, risks } in response.candidates.unwrap_or_default().iter() {
+        for CandidateUpdate { release, risks } in response.candidates.unwrap_or_default().iter() {
             let targets_of = risky.iter().any(|(from, to)| {
                 (is(from, "5.1.0") || from == "x") && is(to, &release.version)
             });

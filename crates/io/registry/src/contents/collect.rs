@@ -137,7 +137,7 @@ impl LayerFiles {
         if self.has_room(selection) && names.iter().sum::<usize>() <= selection.most_files {
             return Ok(());
         }
-        Err(io::Error::other("its files exceed the limits of number or size"))
+        Err(io::Error::other("its files exceed the limit on number or size"))
     }
 
     /// Whether number and size of the files are within the limits.
@@ -372,9 +372,9 @@ mod tests {
         data is not a regular file
         data/channels is not a regular file
         data/channels/a has more than 10 bytes
-        its files exceed the limits of number or size
-        its files exceed the limits of number or size
-        its files exceed the limits of number or size
+        its files exceed the limit on number or size
+        its files exceed the limit on number or size
+        its files exceed the limit on number or size
         more than 8 files
         ");
     }

@@ -13,8 +13,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 pub use collect::FileSelection;
-#[doc(hidden)]
-pub use collect::FileSelection as Wanted;
 pub(crate) use collect::OPAQUE_WHITEOUT;
 pub(crate) use reference::split_tag;
 pub use reference::{NamedImage, ReferenceError};
@@ -47,7 +45,7 @@ pub enum ContentsError {
     #[error("cannot unpack layer {layer}: {why}")]
     Layer { layer: Digest, why: String },
     /// The files of all layers together exceed the limits.
-    #[error("the files of the image exceed the limits of number or size")]
+    #[error("the files of the image exceed the limit on number or size")]
     TooMuch,
     /// The content cannot be fetched.
     #[error(transparent)]

@@ -178,7 +178,7 @@ mod tests {
         "r.example/a:b?c" is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME
         "r.example/a@sha256:12" is not an image reference such as registry.example/graph-data:latest or oci:DIR:NAME
         "…@r.example/a" is not a repository such as registry.example/team/releases
-        r.example is on another host, and the connection would not use TLS
+        refusing to connect to r.example without TLS: it is not a loopback address
         cannot read missing/oci-layout
         "#);
     }

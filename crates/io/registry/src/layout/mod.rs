@@ -10,11 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{Blob, Image};
 
-#[doc(hidden)]
-pub use self::LayoutAddError as AddError;
 pub use read::{Layout, LayoutImage, LayoutReadError};
-#[doc(hidden)]
-pub use read::{LayoutImage as FoundImage, LayoutReadError as ReadError};
 
 /// A file of a layout that cannot be written.
 #[derive(Debug, thiserror::Error)]

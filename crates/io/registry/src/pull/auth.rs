@@ -162,7 +162,7 @@ impl Auth {
     /// The address of the token server. Credentials are sent there, so it must use TLS or be on the
     /// loopback interface.
     fn realm(&self, realm: &str) -> Result<Url, PullError> {
-        let what = || "the token address of the registry".to_owned();
+        let what = || "the token URL of the registry".to_owned();
         let url = Url::parse(realm)
             .map_err(|error| PullError::Malformed { what: what(), why: error.to_string() })?;
         let is_loopback = self.is_loopback || self.allow_plain_http;

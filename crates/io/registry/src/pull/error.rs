@@ -16,10 +16,10 @@ pub enum PullError {
     #[error("{name:?} is not a repository such as registry.example/team/releases")]
     Name { name: String },
     /// The address of a signature store is invalid.
-    #[error("{address:?} is not an address such as https://signatures.example/store")]
+    #[error("{address:?} is not a URL such as https://signatures.example/store")]
     Address { address: String },
     /// The connection would not use TLS.
-    #[error("{host} is on another host, and the connection would not use TLS")]
+    #[error("refusing to connect to {host} without TLS: it is not a loopback address")]
     Plain { host: String },
     /// The HTTP client cannot be created.
     #[error("cannot create an HTTP client for registries: {why}")]

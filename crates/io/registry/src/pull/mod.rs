@@ -1,7 +1,21 @@
 //! Reads from registries that may be slow, broken or hostile.
 //!
+//! [`Repository`] reads tags, manifests and blobs with [`PullOptions`]. It compares every blob with
+//! its digest, and resumes a broken download.
+//!
 //! `oci-client` only pushes images here. For pulling, it reads tags, manifests and tokens of any
 //! length into memory, hides `Retry-After`, and follows every redirect.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `client` | HTTP clients: TLS, proxies, redirects |
+//! | `auth`, `secrets` | authentication at registries, and pull secrets |
+//! | `tags` | tags of a repository, page by page |
+//! | `body` | streams of content, verified against their digest |
+//! | `download` | downloads of blobs, with range requests |
+//! | `head` | checks of content without a download |
+//! | `retry` | retries with exponential backoff |
+//! | `error` | errors |
 
 mod auth;
 mod body;
@@ -57,9 +71,6 @@ pub struct PullOptions {
     /// Timeout for connecting, and between two chunks of a response.
     pub silence: Duration,
 }
-
-#[doc(hidden)]
-pub use self::PullOptions as Options;
 
 impl Default for PullOptions {
     /// Four attempts cover the restart of a registry behind a load balancer. Load balancers close
@@ -300,7 +311,7 @@ mod tests {
         "…@registry.example/a" is not a repository such as registry.example/team/releases
         "…@registry.example/a@sha256:12" is not a repository such as registry.example/team/releases
         "registry.example:port/a" is not a repository such as registry.example/team/releases
-        registry.example is on another host, and the connection would not use TLS
+        refusing to connect to registry.example without TLS: it is not a loopback address
         "#);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Credentials {
 #[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum SecretsError {
     /// The file exceeds the size limit.
-    #[error("the pull secret has {0} bytes; the limit is {MAX_BYTES}")]
+    #[error("the pull secret has {0} bytes; the limit is {MAX_BYTES} bytes")]
     TooLarge(usize),
     /// The file is malformed. The error has only a position, because the content is secret.
     #[error("the pull secret is not valid JSON with `auths`: line {line}, column {column}")]

@@ -5,7 +5,7 @@
 //! and is listed in the [`ScanReport`].
 //!
 //! * `manifest` reads one image, `layer` finds its metadata.
-//! * [`scan`] reads new images, `assemble` derives the releases.
+//! * [`scan()`] reads new images, `assemble` derives the releases.
 
 mod assemble;
 mod layer;
@@ -14,12 +14,8 @@ mod report;
 mod scan;
 
 pub use fairway_graph::ReleaseImage;
-#[doc(hidden)]
-pub use fairway_graph::ReleaseImage as Release;
 
 pub use crate::source::Source;
 pub(crate) use report::printable;
 pub use report::{ProblemReason, ScanProblem, ScanReport};
-#[doc(hidden)]
-pub use scan::ScanProgress as Progress;
 pub use scan::{ScanCache, ScanError, ScanProgress, ScanResult, ScanSettings, scan, scan_with};

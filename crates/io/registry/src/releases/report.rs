@@ -86,7 +86,7 @@ pub enum ProblemReason {
     #[error("the scan timed out before it read this release")]
     NoTimeLeft,
     /// The memory limit of the cache is reached.
-    #[error("the metadata of other releases uses all memory of the scan")]
+    #[error("the scan reached its memory limit")]
     NoRoomLeft,
     /// The content cannot be read.
     #[error(transparent)]

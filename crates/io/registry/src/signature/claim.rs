@@ -33,7 +33,7 @@ pub enum ClaimError {
     #[error("signed data is of type {0:?}, not {TYPE:?}")]
     Type(String),
     /// The claim is about another image.
-    #[error("signature is of another image, {0}")]
+    #[error("signature is for another image: {0}")]
     OtherImage(Digest),
     /// The claim has no name of the image.
     #[error("signed data has no docker-reference")]

@@ -37,7 +37,7 @@ pub struct Keyring {
 #[expect(missing_docs, reason = "the message of a variant explains its fields")]
 pub enum KeyringError {
     /// The keyring is too large to be read.
-    #[error("keyring has {0} bytes; the limit is {MAX_KEYRING}")]
+    #[error("keyring has {0} bytes; the limit is {MAX_KEYRING} bytes")]
     TooLarge(usize),
     /// The keyring does not consist of public keys.
     #[error("keyring does not consist of OpenPGP public keys: {why}")]
@@ -67,7 +67,7 @@ pub enum SignatureError {
     #[error("signature by key {key} uses the weak digest {digest}")]
     WeakDigest { key: String, digest: String },
     /// The signature is of a key or a user ID.
-    #[error("signature by key {key} is of type 0x{kind:02X} and not of a document")]
+    #[error("signature by key {key} has type 0x{kind:02X}, expected a document signature")]
     Type { key: String, kind: u8 },
     /// The owner has revoked the key.
     #[error("key {key} is revoked")]

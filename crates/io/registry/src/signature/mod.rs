@@ -1,13 +1,23 @@
 //! Signatures of images: signed OpenPGP messages that name the digest of a manifest.
 //!
-//! * A [`Keyring`] holds the public keys whose signatures count. It verifies a signature and returns
-//!   the [`Claim`] in it; `now` is an argument.
+//! * A [`Keyring`] holds the public keys whose signatures count. It verifies a signature and
+//!   returns the [`Claim`] in it; `now` is an argument.
 //! * A [`Store`] holds signatures: a directory or a URL.
 //! * A [`Verifier`] combines all keyrings and stores of a release. It searches the cluster and the
 //!   stores for signatures of another release until each keyring is satisfied.
-//! * [`sign`] makes a signature.
+//! * [`sign()`] makes a signature.
 //!
 //! No other module uses OpenPGP.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `keyring`, `key`, `certificate` | keyrings, their public keys, and certificates with subkeys |
+//! | `claim` | the signed data of an image signature |
+//! | `openpgp` | reader for OpenPGP packets and messages |
+//! | `store` | signature stores |
+//! | `verifier`, `search` | verification for all keyrings, and the state of its search |
+//! | `verdict` | result of a search |
+//! | `sign` | creation of signatures |
 
 mod certificate;
 mod claim;
@@ -22,11 +32,7 @@ mod verifier;
 
 pub use claim::{Claim, ClaimError};
 pub use keyring::{Keyring, KeyringError, SignatureError};
-#[doc(hidden)]
-pub use sign::ImageSignature as Signed;
 pub use sign::{ImageSignature, SigningError, sign};
 pub use store::{Store, StoreError};
 pub use verdict::{KeyringSignature, SignatureFinding, Unverified, Verified};
-#[doc(hidden)]
-pub use verifier::SignatureSources as Sources;
 pub use verifier::{ClusterSignature, SignatureSources, StoreAddress, Verifier, VerifierError};

@@ -40,7 +40,7 @@ pub struct KeyringSignature {
     pub signature: Vec<u8>,
 }
 
-/// Image without a valid signature for some keyring.
+/// Image without a valid signature for at least one keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unverified {
@@ -62,7 +62,7 @@ pub enum SignatureFinding {
     Refused {
         /// Location of the signature.
         location: String,
-        /// Names of the keyrings that do not verify it.
+        /// Names of the keyrings for which the signature is invalid.
         keyrings: Vec<String>,
         /// Why it is invalid.
         message: String,

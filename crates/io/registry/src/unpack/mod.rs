@@ -34,9 +34,6 @@ pub struct UnpackLimits {
     pub ratio: u64,
 }
 
-#[doc(hidden)]
-pub use self::UnpackLimits as Limits;
-
 impl Default for UnpackLimits {
     /// Enough for all images of a platform, and less than the disk of a laptop.
     fn default() -> Self {

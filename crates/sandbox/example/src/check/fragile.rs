@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use fairway_check::cluster::{Cluster, Patience};
+use fairway_check::cluster::{Cluster, RequestPolicy};
 use fairway_check::{CannotTell, Check, Context, Ending, Finding, main_with};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::Client;
@@ -72,7 +72,7 @@ pub(super) fn main(arguments: Vec<String>, connect: Connect) -> Ending {
 fn configured(connect: Connect) -> Option<Misbehaviour> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async {
-        let cluster = Cluster::new(connect(None).await.ok()?, Patience::default());
+        let cluster = Cluster::new(connect(None).await.ok()?, RequestPolicy::default());
         let maps = cluster.read::<ConfigMap>().in_namespace(NAMESPACE);
         let data = maps.get(BEHAVIOUR).await.ok()??.data?;
         data.get(KEY).map(|text| Misbehaviour::of(text))

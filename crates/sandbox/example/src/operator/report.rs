@@ -95,7 +95,7 @@ fn condition(type_: &str, configured: bool, message: Option<&String>) -> Operato
 }
 
 const AS_EXPECTED: &str = "AsExpected";
-const CONFIGURED: &str = "AsTold";
+const CONFIGURED: &str = "Configured";
 const INSTALLING: &str = "Installing";
 const ROLLING_OUT: &str = "RollingOut";
 
@@ -168,7 +168,7 @@ mod tests {
         5.0.1:
           Available=True AsExpected
           Progressing=True RollingOut (Updating from 5.0.1 to 5.1.0.)
-          Degraded=True AsTold (fragile)
+          Degraded=True Configured (fragile)
           Upgradeable=True AsExpected
         ");
         insta::assert_snapshot!(describe(&fragile, Some("5.0.1"), true), @"
@@ -192,17 +192,17 @@ mod tests {
         };
         insta::assert_snapshot!(describe(&badly, Some("5.0.1"), true), @"
         5.0.1:
-          Available=False AsTold (unavailable)
-          Progressing=True AsTold (Updating from 5.0.1 to 5.1.0. stuck)
-          Degraded=True AsTold (degraded)
-          Upgradeable=False AsTold (not upgradeable)
+          Available=False Configured (unavailable)
+          Progressing=True Configured (Updating from 5.0.1 to 5.1.0. stuck)
+          Degraded=True Configured (degraded)
+          Upgradeable=False Configured (not upgradeable)
         ");
         insta::assert_snapshot!(describe(&badly, Some("5.1.0"), false), @"
         5.1.0:
-          Available=False AsTold (unavailable)
+          Available=False Configured (unavailable)
           Progressing=False AsExpected (At version 5.1.0.)
-          Degraded=True AsTold (degraded)
-          Upgradeable=False AsTold (not upgradeable)
+          Degraded=True Configured (degraded)
+          Upgradeable=False Configured (not upgradeable)
         ");
     }
 

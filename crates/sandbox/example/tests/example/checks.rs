@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fairway_check::Check;
-use fairway_check_testing::{Fixture, Said};
+use fairway_check_testing::{Fixture, TestResult};
 use fairway_example::check::{CloudCredential, Ingress, MachineConfig, Network, Storage};
 use fairway_example::{RELEASES, Release};
 
@@ -37,7 +37,7 @@ async fn all(cluster: &Fixture) -> Result<String> {
 }
 
 /// Result of one check for a cluster with one changed ConfigMap.
-async fn changed(target: &str, map: &str, check: impl Check) -> Result<Said> {
+async fn changed(target: &str, map: &str, check: impl Check) -> Result<TestResult> {
     let mut fixture = Fixture::from("5.0.0").to(target).objects(map);
     for (file, text) in Release::find(target).unwrap().manifests("image") {
         fixture = fixture.manifest(&file, &text);

@@ -2,7 +2,7 @@
 
 use fairway_example::graph;
 use fairway_graph::data::Severity;
-use fairway_graph::{Files, GraphData, ReleaseImage, build, lint, picture, releases};
+use fairway_graph::{Files, GraphData, ReleaseImage, build, lint, releases, render};
 
 use crate::images::platform;
 
@@ -35,7 +35,7 @@ fn graph_has_expected_updates() {
     let data = GraphData::read(&files).unwrap();
     let (graph, problems) = build::build(declared, &data);
     assert_eq!(problems, []);
-    let picture = picture::text(&graph, "the example platform");
+    let picture = render::text(&graph, "the example platform");
     let architecture = fairway_release::architecture::of_machine(std::env::consts::ARCH);
     insta::assert_snapshot!(picture.replace(architecture, "ARCH"), @"
     the example platform

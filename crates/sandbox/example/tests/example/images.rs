@@ -6,7 +6,7 @@ use std::path::Path;
 use fairway_example::images::{GRAPH_DATA, LAYOUT, RELEASES_FILE, SIGNATURES};
 use fairway_example::{Platform, payload};
 use fairway_registry::Digest;
-use fairway_registry::base::Packing;
+use fairway_registry::base::LayerCompression;
 use fairway_registry::layout::Layout;
 use fairway_registry::signature::Keyring;
 
@@ -22,7 +22,7 @@ pub(crate) fn platform() -> Platform {
     Platform::make(
         program,
         "registry.example/platform",
-        Packing::Plain,
+        LayerCompression::Plain,
         &operator_manifests,
         Some(KUBERNETES),
     )
@@ -75,7 +75,7 @@ fn releases_trust_signatures_of_all_releases() {
             Some(KUBERNETES),
         );
         let release = Release::load(&files.unwrap(), "release", DEFAULT_PROFILE).unwrap();
-        let trusted = Verification::of(&release.manifests).unwrap().unwrap();
+        let trusted = Verification::from_manifests(&release.manifests).unwrap().unwrap();
         let keyring = Keyring::parse(&trusted.keyrings["verifier-public-key-platform"]).unwrap();
         let signature = directory.path().join(SIGNATURES);
         let signature = signature.join(format!("sha256={}", digest.hex())).join("signature-1");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fairway_example::{RELEASES, Release, payload};
 use fairway_registry::Digest;
 use fairway_release::changes::Changes;
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
-use fairway_release::task_graph::{Mode, TaskGraph};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
+use fairway_release::task_graph::{RolloutMode, TaskGraph};
 
 /// Kubernetes version of the target cluster.
 const KUBERNETES: &str = "1.33.0";
@@ -29,7 +29,10 @@ fn releases_load() {
         assert_eq!(loaded.metadata.version.to_string(), release.version);
         assert_eq!(loaded.image_references.component("kubernetes"), Some(KUBERNETES));
         for manifest in &loaded.manifests {
-            let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+            let filter = ManifestFilter {
+                profile: Some(DEFAULT_PROFILE.to_owned()),
+                ..ManifestFilter::default()
+            };
             assert_eq!(filter.check(manifest), Ok(()), "{}: {}", release.version, manifest.id);
         }
     }
@@ -107,7 +110,7 @@ fn rollout_order_follows_levels() {
     let release = load(&Release::find("5.1.0").unwrap());
     let mut manifests = release.manifests;
     manifests.retain(|manifest| !manifest.is_preflight_check());
-    let graph = TaskGraph::new(&manifests, Mode::Updating);
+    let graph = TaskGraph::new(&manifests, RolloutMode::Updating);
     insta::assert_snapshot!(graph, @"
     0: 30 platform, 1 manifest; after 1
     1: 07 network, 10 platform, 23 manifests

@@ -1,7 +1,23 @@
 //! Request handling of the API server, after authentication and authorization.
 //!
 //! HTTP clients and the cluster's own components use the same entry point, [`Api::handle`], so all
-//! writes pass the same checks.
+//! writes pass the same checks. A [`ChangeReviewer`] can refuse a change before it is stored; the
+//! server calls webhooks with it.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `request` | requests, responses, and the review of changes |
+//! | `context` | state of a request, and the write lock |
+//! | `read` | get, list and watch |
+//! | `write`, `delete` | create, update, patch, delete and deletecollection |
+//! | `subresources` | `scale` and `binding` |
+//! | `decode`, `options` | objects in request bodies, and options of writes |
+//! | `strategy` | kind-specific behaviour of built-in kinds and custom resources |
+//! | `admission` | defaults and checks that need other objects |
+//! | `crds` | served custom resources |
+//! | `meta` | metadata of untyped objects, generated names and UIDs |
+//! | `status_error` | errors as a `Status` |
+//! | `client` | typed client for components, without a network |
 
 mod admission;
 mod client;
@@ -36,11 +52,6 @@ pub use request::{
 };
 pub use status_error::{StatusCause, StatusDetails, StatusError};
 
-#[doc(hidden)]
-pub use self::{
-    ApiRequest as Call, ApiResponse as Reply, PatchType as PatchKind, QueryParams as Query,
-    RequestBody as Body, StatusError as Refusal,
-};
 pub(crate) use meta::random_uid;
 pub(crate) use status_error::go_parse_error;
 
@@ -109,11 +120,6 @@ impl Api {
     /// Handles a request.
     pub fn handle(&self, request: &ApiRequest) -> ApiResult {
         self.handle_reviewed(request, &AllowAll)
-    }
-
-    #[doc(hidden)]
-    pub fn answer(&self, request: &ApiRequest) -> ApiResult {
-        self.handle(request)
     }
 
     /// Handles a request with a reviewer that can refuse changes.

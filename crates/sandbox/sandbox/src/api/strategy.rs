@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::crds::{ScalePaths, ServedCrd, ServedResources};
 use super::{ApiResult, StatusError, meta};
 use crate::apply::WritableFields;
-use crate::builtin::{self, Kind, Read};
+use crate::builtin::{self, Decoded, Kind};
 use crate::catalog::{Resource, Subresource};
 use crate::crd::CrdVersion;
 use crate::field_error::FieldError;
@@ -137,7 +137,7 @@ impl Strategy {
     }
 
     /// Decodes an object and drops unknown fields. The error completes a message of the API server.
-    pub(super) fn read(&self, object: Value) -> Result<Read, String> {
+    pub(super) fn read(&self, object: Value) -> Result<Decoded, String> {
         match &self.rules {
             StrategyRules::BuiltIn { kind, .. } => {
                 kind.read(object).map_err(|error| error.to_string())
@@ -285,7 +285,7 @@ impl CustomVersion {
     }
 
     /// Prunes unknown fields and decodes the metadata.
-    pub(super) fn read(&self, mut object: Value) -> Result<Read, String> {
+    pub(super) fn read(&self, mut object: Value) -> Result<Decoded, String> {
         let mut unknown = Vec::new();
         if let Some(metadata) = object.get_mut("metadata").map(Value::take)
             // All kinds have the same metadata, so any built-in kind can decode it.
@@ -305,7 +305,7 @@ impl CustomVersion {
         let mut pruned = object.clone();
         self.version().prune(&mut pruned);
         collect_dropped(&object, &pruned, "", &mut unknown);
-        Ok(Read { object: pruned, unknown })
+        Ok(Decoded { object: pruned, unknown })
     }
 
     /// Resets the status and sets generation 1.

@@ -38,7 +38,9 @@ pub(super) fn patch_scale(context: &RequestContext<'_>) -> ApiResult {
         return Err(StatusError::bad_request("a patch is missing"));
     };
     match kind {
-        PatchType::Apply => return Err(StatusError::not_implemented("applying a scale")),
+        PatchType::Apply => {
+            return Err(StatusError::not_implemented("server-side apply of the scale subresource"));
+        }
         PatchType::Strategic if context.strategy.custom().is_some() => {
             return Err(PatchError::StrategicOnCustomResource.into());
         }

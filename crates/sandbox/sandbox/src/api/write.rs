@@ -331,7 +331,7 @@ fn check_fields(context: &RequestContext<'_>, manifest: &Value) -> ApiResult<()>
         StatusError::new(500, "", format!("failed to create typed patch object: {why}"))
     };
     let read = context.strategy.read(manifest.clone());
-    let read = read.map_err(|why| untyped(&why))?;
+    let read = read.map_err(|explain| untyped(&explain))?;
     match read.unknown.iter().min() {
         Some(path) => Err(untyped(&format!(".{path}: field not declared in schema"))),
         None => Ok(()),

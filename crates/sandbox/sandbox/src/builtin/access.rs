@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::validation::{ErrorList, Errors, invalid, one_of, selector, strings_in_go, unsupported};
 use super::value::{default, get, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Rules};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::metadata::{NameRule, subdomain};
 
 pub(super) const ROLE: Rules = Rules { validate: validate_role, ..DEFAULT_RULES };
@@ -44,7 +44,7 @@ fn validate_cluster_role(role: &Value) -> Errors {
     let mut errors = Errors::new();
     rules(role, false, &mut errors);
     if let Some(aggregation) = get(role, "aggregationRule") {
-        let path = Path::new("aggregationRule").field("clusterRoleSelectors");
+        let path = FieldPath::new("aggregationRule").field("clusterRoleSelectors");
         let selectors = items(aggregation, "clusterRoleSelectors");
         if selectors.is_empty() {
             let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
@@ -59,7 +59,7 @@ fn validate_cluster_role(role: &Value) -> Errors {
 
 fn rules(role: &Value, namespaced: bool, errors: &mut Errors) {
     for (index, rule) in items(role, "rules").iter().enumerate() {
-        let at = Path::new("rules").index(index);
+        let at = FieldPath::new("rules").index(index);
         let mut require = |field: &str, why: &str| {
             if items(rule, field).is_empty() {
                 errors.required_because(at.field(field), why);
@@ -94,7 +94,7 @@ fn validate_cluster_role_binding(binding: &Value) -> Errors {
 
 fn validate_binding(binding: &Value, kinds: &[&str], namespaced: bool) -> Errors {
     let mut errors = Errors::new();
-    let at = Path::new("roleRef");
+    let at = FieldPath::new("roleRef");
     let role = &binding["roleRef"];
     one_of(role, "apiGroup", &[GROUP], &at, &mut errors);
     one_of(role, "kind", kinds, &at, &mut errors);
@@ -103,12 +103,12 @@ fn validate_binding(binding: &Value, kinds: &[&str], namespaced: bool) -> Errors
         name => invalid(&at.field("name"), name, NameRule::PathSegment.problems(name), &mut errors),
     }
     for (index, subject) in items(binding, "subjects").iter().enumerate() {
-        self::subject(subject, namespaced, &Path::new("subjects").index(index), &mut errors);
+        self::subject(subject, namespaced, &FieldPath::new("subjects").index(index), &mut errors);
     }
     errors
 }
 
-fn subject(subject: &Value, namespaced: bool, at: &Path, errors: &mut Errors) {
+fn subject(subject: &Value, namespaced: bool, at: &FieldPath, errors: &mut Errors) {
     let name = text(subject, "name");
     if name.is_empty() {
         errors.required(at.field("name"));
@@ -151,7 +151,7 @@ pub(super) const LOCAL_SUBJECT_ACCESS_REVIEW: Rules =
     Rules { validate: validate_local, ..DEFAULT_RULES };
 
 fn validate_self(review: &Value) -> Errors {
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &review["spec"];
     let why = "cannot be specified in combination with resourceAttributes";
     match (get(spec, "resourceAttributes"), get(spec, "nonResourceAttributes")) {

@@ -8,7 +8,7 @@ use super::validation::{
 };
 use super::value::{default, get, get_mut, items_mut, object_at, set, text};
 use super::{DEFAULT_RULES, Generation, Rules, pod, workload};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 
 pub(super) const JOB: Rules = Rules {
     default: default_job,
@@ -79,7 +79,7 @@ fn create(job: &mut Value) {
 
 fn validate_job(job: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &job["spec"];
     if spec["manualSelector"] != true {
         generated_selector(job, &path, &mut errors);
@@ -102,7 +102,7 @@ fn validate_job(job: &Value) -> Errors {
 }
 
 /// Validates a Job spec, also that of a `CronJob`'s `jobTemplate`.
-fn validate_job_spec(spec: &Value, path: &Path, errors: &mut Errors) {
+fn validate_job_spec(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     const NUMBERS: [&str; 5] = [
         "parallelism",
         "completions",
@@ -129,7 +129,7 @@ fn validate_job_spec(spec: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// The generated selector must not conflict with labels in the template.
-fn generated_selector(job: &Value, path: &Path, errors: &mut Errors) {
+fn generated_selector(job: &Value, path: &FieldPath, errors: &mut Errors) {
     let selector = &job["spec"]["selector"];
     let generated = json!({ "matchLabels": { CONTROLLER_UID: job["metadata"]["uid"] } });
     let older = json!({ "matchLabels": { "controller-uid": job["metadata"]["uid"] } });
@@ -142,7 +142,7 @@ fn generated_selector(job: &Value, path: &Path, errors: &mut Errors) {
 
 fn validate_update(new: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let (new, old) = (&new["spec"], &old["spec"]);
     for field in ["completions", "completionMode", "podFailurePolicy", "template"] {
         immutable(new, old, field, &path, &mut errors);
@@ -175,7 +175,7 @@ fn default_cron_job(cron_job: &mut Value) {
 
 fn validate_cron_job(cron_job: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &cron_job["spec"];
     let name = text(&cron_job["metadata"], "name");
     if name.len() > MAX_NAME {

@@ -9,7 +9,7 @@ use super::validation::{
 use super::value::{copy, default, get, get_mut, items, object_at, set, text};
 use super::{DEFAULT_RULES, Generation, Rules};
 use crate::catalog::Subresource;
-use crate::field_error::{FieldError, FieldErrorKind, Path};
+use crate::field_error::{FieldError, FieldErrorKind, FieldPath};
 use crate::selector::validate::value_problems;
 
 pub(super) const NAMESPACE: Rules = Rules {
@@ -54,7 +54,7 @@ fn update(namespace: &mut Value, old: &Value, subresource: Option<Subresource>) 
 
 fn validate_namespace(namespace: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec").field("finalizers");
+    let path = FieldPath::new("spec").field("finalizers");
     for name in items(&namespace["spec"], "finalizers").iter().filter_map(Value::as_str) {
         qualified(name, &path, &mut errors);
         finalizer(name, &path, &mut errors);
@@ -86,7 +86,7 @@ fn default_node(node: &mut Value) {
 fn validate_node(node: &Value) -> Errors {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     let mut errors = Errors::new();
-    let path = Path::new("metadata").field("taints");
+    let path = FieldPath::new("metadata").field("taints");
     let taints = items(&node["spec"], "taints");
     for (index, taint) in taints.iter().enumerate() {
         let at = path.index(index);
@@ -136,7 +136,7 @@ fn validate_event(event: &Value) -> Errors {
     const LIMITS: [(&str, usize); 4] =
         [("reportingInstance", 128), ("action", 128), ("reason", 128), ("note", 1024)];
     let mut errors = validate_core_event(event);
-    let root = Path::default();
+    let root = FieldPath::default();
     if get(event, "eventTime").is_none() {
         errors.required("eventTime");
     }
@@ -163,7 +163,7 @@ pub(super) const LEASE: Rules = Rules { validate: validate_lease, ..DEFAULT_RULE
 
 fn validate_lease(lease: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &lease["spec"];
     if let Some(seconds) = spec["leaseDurationSeconds"].as_i64().filter(|&seconds| seconds <= 0) {
         errors.invalid(path.field("leaseDurationSeconds"), seconds, "must be greater than 0");
@@ -204,7 +204,7 @@ fn validate_priority_class(class: &Value) -> Errors {
         errors.forbidden("value", why);
     }
     let policies = ["PreemptLowerPriority", "Never"];
-    one_of(class, "preemptionPolicy", &policies, &Path::default(), &mut errors);
+    one_of(class, "preemptionPolicy", &policies, &FieldPath::default(), &mut errors);
     errors
 }
 
@@ -213,7 +213,7 @@ fn validate_update(new: &Value, old: &Value) -> Errors {
     if new["value"] != old["value"] {
         errors.forbidden("Value", "may not be changed in an update.");
     }
-    immutable(new, old, "preemptionPolicy", &Path::default(), &mut errors);
+    immutable(new, old, "preemptionPolicy", &FieldPath::default(), &mut errors);
     errors
 }
 
@@ -225,7 +225,7 @@ pub(super) const DISRUPTION_BUDGET: Rules = Rules {
 
 fn validate_disruption_budget(budget: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &budget["spec"];
     if get(spec, "minAvailable").is_some() && get(spec, "maxUnavailable").is_some() {
         errors.invalid(&path, spec.clone(), "minAvailable and maxUnavailable cannot be both set");

@@ -8,7 +8,7 @@ use super::validation::{ErrorList, Errors, config_key, immutable, invalid};
 use super::value::{copy, default, entries, object_at, text};
 use super::{DEFAULT_RULES, Rules};
 use crate::catalog::Subresource;
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 
 pub(super) const CONFIG_MAP: Rules = Rules {
     validate: validate_config_map,
@@ -21,7 +21,7 @@ pub(super) const MAX_SIZE: u32 = 1024 * 1024;
 
 fn validate_config_map(map: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("data");
+    let path = FieldPath::new("data");
     let mut size = 0;
     for (key, value) in entries(map, "data") {
         invalid(&path.key(key), key, config_key(key), &mut errors);
@@ -31,7 +31,7 @@ fn validate_config_map(map: &Value) -> Errors {
         size += value.as_str().map_or(0, str::len);
     }
     for (key, value) in entries(map, "binaryData") {
-        invalid(&Path::new("binaryData").key(key), key, config_key(key), &mut errors);
+        invalid(&FieldPath::new("binaryData").key(key), key, config_key(key), &mut errors);
         size += decoded_size(value);
     }
     if size > MAX_SIZE as usize {
@@ -98,7 +98,7 @@ fn set_defaults(secret: &mut Value) {
 
 fn validate_secret(secret: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("data");
+    let path = FieldPath::new("data");
     for (key, _) in entries(secret, "data") {
         invalid(&path.key(key), key, config_key(key), &mut errors);
     }
@@ -112,9 +112,9 @@ fn validate_secret(secret: &Value) -> Errors {
 }
 
 /// Requires the keys that some types of Secrets must have.
-fn typed(secret: &Value, path: &Path, errors: &mut Errors) {
+fn typed(secret: &Value, path: &FieldPath, errors: &mut Errors) {
     let has = |key: &str| secret["data"].get(key).is_some();
-    let mut require = |key: &str, path: &Path| {
+    let mut require = |key: &str, path: &FieldPath| {
         if !has(key) {
             errors.required(path.key(key));
         }
@@ -125,7 +125,7 @@ fn typed(secret: &Value, path: &Path, errors: &mut Errors) {
         "kubernetes.io/service-account-token" => {
             const OWNER: &str = "kubernetes.io/service-account.name";
             if text(&secret["metadata"]["annotations"], OWNER).is_empty() {
-                let path = Path::new("metadata").field("annotations").key(OWNER);
+                let path = FieldPath::new("metadata").field("annotations").key(OWNER);
                 errors.required(path);
             }
         }
@@ -146,7 +146,7 @@ fn typed(secret: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn json(secret: &Value, key: &str, path: &Path, errors: &mut Errors) {
+fn json(secret: &Value, key: &str, path: &FieldPath, errors: &mut Errors) {
     let Some(content) = secret["data"][key].as_str() else {
         errors.required(path.key(key));
         return;
@@ -167,7 +167,7 @@ fn json(secret: &Value, key: &str, path: &Path, errors: &mut Errors) {
 
 fn validate_secret_update(new: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
-    immutable(new, old, "type", &Path::default(), &mut errors);
+    immutable(new, old, "type", &FieldPath::default(), &mut errors);
     errors.extend(immutable_data(new, old, &["data"]));
     errors
 }

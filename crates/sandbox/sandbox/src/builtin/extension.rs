@@ -12,8 +12,8 @@ use super::validation::{
 use super::value::{default, get, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Generation, Rules};
 use crate::catalog::Subresource;
-use crate::definition::Definition;
-use crate::field_error::{FieldError, Path};
+use crate::crd::Crd;
+use crate::field_error::{FieldError, FieldPath};
 use crate::metadata::subdomain;
 
 pub(super) const CRD: Rules = Rules {
@@ -65,7 +65,7 @@ fn record_storage_version(definition: &mut Value) {
 
 fn validate_crd(definition: &Value) -> Vec<FieldError> {
     let mut errors = match CustomResourceDefinition::deserialize(definition) {
-        Ok(definition) => Definition::new(&definition).err().unwrap_or_default(),
+        Ok(definition) => Crd::new(&definition).err().unwrap_or_default(),
         Err(error) => vec![FieldError::invalid("spec", Value::Null, error.to_string())],
     };
     if items(&definition["status"], "storedVersions").is_empty() {
@@ -77,7 +77,7 @@ fn validate_crd(definition: &Value) -> Vec<FieldError> {
 /// Refuses changes that would make stored objects unreadable.
 fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     for field in ["scope", "group"] {
         immutable(&new["spec"], &old["spec"], field, &path, &mut errors);
     }
@@ -88,7 +88,7 @@ fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let versions = items(&new["spec"], "versions");
     for (index, stored) in items(&old["status"], "storedVersions").iter().enumerate() {
         if !versions.iter().any(|version| version["name"] == *stored) {
-            let path = Path::new("status").field("storedVersions").index(index);
+            let path = FieldPath::new("status").field("storedVersions").index(index);
             errors.invalid(path, stored.clone(), "must appear in spec.versions");
         }
     }
@@ -110,7 +110,7 @@ fn default_api_service(service: &mut Value) {
 
 fn validate_api_service(service: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &service["spec"];
     let name = text(&service["metadata"], "name");
     let expected = format!("{}.{}", text(spec, "version"), text(spec, "group"));
@@ -187,7 +187,7 @@ const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 fn validate_mutating(configuration: &Value) -> Errors {
     let mut errors = validate_validating(configuration);
     for (index, webhook) in items(configuration, "webhooks").iter().enumerate() {
-        let at = Path::new("webhooks").index(index);
+        let at = FieldPath::new("webhooks").index(index);
         one_of(webhook, "reinvocationPolicy", &["IfNeeded", "Never"], &at, &mut errors);
     }
     errors
@@ -195,7 +195,7 @@ fn validate_mutating(configuration: &Value) -> Errors {
 
 fn validate_validating(configuration: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("webhooks");
+    let path = FieldPath::new("webhooks");
     let webhooks = items(configuration, "webhooks");
     for (index, webhook) in webhooks.iter().enumerate() {
         self::webhook(webhook, &path.index(index), &mut errors);
@@ -206,7 +206,7 @@ fn validate_validating(configuration: &Value) -> Errors {
     errors
 }
 
-fn webhook(webhook: &Value, at: &Path, errors: &mut Errors) {
+fn webhook(webhook: &Value, at: &FieldPath, errors: &mut Errors) {
     name(text(webhook, "name"), &at.field("name"), errors);
     for (index, rule) in items(webhook, "rules").iter().enumerate() {
         self::rule(rule, &at.field("rules").index(index), errors);
@@ -233,7 +233,7 @@ fn webhook(webhook: &Value, at: &Path, errors: &mut Errors) {
     review_versions(webhook, &at.field("admissionReviewVersions"), errors);
 }
 
-fn name(name: &str, path: &Path, errors: &mut Errors) {
+fn name(name: &str, path: &FieldPath, errors: &mut Errors) {
     if name.is_empty() {
         errors.required(path);
         return;
@@ -246,7 +246,7 @@ fn name(name: &str, path: &Path, errors: &mut Errors) {
     invalid(path, name, problems, errors);
 }
 
-fn review_versions(webhook: &Value, path: &Path, errors: &mut Errors) {
+fn review_versions(webhook: &Value, path: &FieldPath, errors: &mut Errors) {
     let versions = items(webhook, "admissionReviewVersions");
     if versions.is_empty() {
         errors.required_because(path, "must specify one of v1, v1beta1");
@@ -256,7 +256,7 @@ fn review_versions(webhook: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
+fn rule(rule: &Value, at: &FieldPath, errors: &mut Errors) {
     let operations = items(rule, "operations");
     for field in ["operations", "apiGroups", "apiVersions", "resources"] {
         if items(rule, field).is_empty() {
@@ -285,7 +285,7 @@ fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
     one_of(rule, "scope", &["*", "Cluster", "Namespaced"], at, errors);
 }
 
-fn client(config: &Value, at: &Path, errors: &mut Errors) {
+fn client(config: &Value, at: &FieldPath, errors: &mut Errors) {
     match (get(config, "url").and_then(Value::as_str), get(config, "service")) {
         (Some(url), None) => self::url(url, &at.field("url"), errors),
         (None, Some(service)) => self::service(service, &at.field("service"), errors),
@@ -293,7 +293,7 @@ fn client(config: &Value, at: &Path, errors: &mut Errors) {
     }
 }
 
-fn url(text: &str, path: &Path, errors: &mut Errors) {
+fn url(text: &str, path: &FieldPath, errors: &mut Errors) {
     const FORM: &str = "; desired format: https://host[/path]";
     let Ok(url) = url::Url::parse(text) else {
         errors.required_because(path, format!("url must be a valid URL{FORM}"));
@@ -318,7 +318,7 @@ fn url(text: &str, path: &Path, errors: &mut Errors) {
     refuse(!query.is_empty(), query, "query parameters are not permitted in the URL");
 }
 
-fn service(service: &Value, at: &Path, errors: &mut Errors) {
+fn service(service: &Value, at: &FieldPath, errors: &mut Errors) {
     for (field, why) in
         [("name", "service name is required"), ("namespace", "service namespace is required")]
     {

@@ -1,6 +1,20 @@
 //! Built-in kinds: decoding, defaulting, validation and update rules of their objects.
 //!
-//! One module contains the rules of one kind or of a few related kinds.
+//! [`kind`] finds a [`Kind`], which has the rules. One module contains the rules of one kind or of
+//! a few related kinds.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `kinds` | table of the built-in kinds |
+//! | `decode` | decoding into the Go types of the API server and back |
+//! | `pod` | pods and pod templates |
+//! | `workload`, `batch` | Deployments, ReplicaSets, DaemonSets, `StatefulSets`, Jobs, `CronJobs` |
+//! | `service`, `networking` | Services, Endpoints, Ingresses, `NetworkPolicies` |
+//! | `config`, `storage`, `quota` | `ConfigMaps`, Secrets, volumes, quotas and limits |
+//! | `access` | RBAC objects, access reviews, token requests |
+//! | `cluster` | Namespaces, Nodes, Events, Leases, priorities, disruption budgets |
+//! | `extension` | CRDs, `APIServices`, webhook configurations |
+//! | `validation`, `quantity`, `value` | shared validation, resource quantities, JSON fields |
 
 mod access;
 mod batch;
@@ -31,8 +45,6 @@ use crate::field_error::FieldError;
 use crate::metadata::NameRule;
 use value::{copy, set};
 
-#[doc(hidden)]
-pub use self::{DecodeError as ReadError, Decoded as Read};
 pub use decode::{DecodeError, Decoded};
 pub(crate) use quantity::Quantity;
 

@@ -10,7 +10,7 @@ use super::validation::{
 };
 use super::value::{default, get, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Generation, Rules};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::metadata::{letter_first_label, subdomain};
 
 pub(super) const INGRESS: Rules =
@@ -30,7 +30,7 @@ fn default_class(class: &mut Value) {
 }
 
 fn validate_class(class: &Value) -> Errors {
-    let path = Path::new("spec").field("controller");
+    let path = FieldPath::new("spec").field("controller");
     match text(&class["spec"], "controller") {
         "" => vec![FieldError::required(path, "")],
         name => {
@@ -46,13 +46,13 @@ fn validate_class(class: &Value) -> Errors {
 
 fn validate_class_update(new: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
-    immutable(&new["spec"], &old["spec"], "controller", &Path::new("spec"), &mut errors);
+    immutable(&new["spec"], &old["spec"], "controller", &FieldPath::new("spec"), &mut errors);
     errors
 }
 
 fn validate_ingress(ingress: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &ingress["spec"];
     if items(spec, "rules").is_empty() && get(spec, "defaultBackend").is_none() {
         let why = "either `defaultBackend` or `rules` must be specified";
@@ -71,7 +71,7 @@ fn validate_ingress(ingress: &Value) -> Errors {
     errors
 }
 
-fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
+fn rule(rule: &Value, at: &FieldPath, errors: &mut Errors) {
     let host = text(rule, "host");
     let at_host = at.field("host");
     if host.parse::<IpAddr>().is_ok() {
@@ -90,7 +90,7 @@ fn rule(rule: &Value, at: &Path, errors: &mut Errors) {
     }
 }
 
-fn path(entry: &Value, at: &Path, errors: &mut Errors) {
+fn path(entry: &Value, at: &FieldPath, errors: &mut Errors) {
     const TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
     let path = text(entry, "path");
     match get(entry, "pathType").and_then(Value::as_str) {
@@ -110,7 +110,7 @@ fn path(entry: &Value, at: &Path, errors: &mut Errors) {
     backend(&entry["backend"], &at.field("backend"), errors);
 }
 
-fn backend(backend: &Value, at: &Path, errors: &mut Errors) {
+fn backend(backend: &Value, at: &FieldPath, errors: &mut Errors) {
     let Some(service) = get(backend, "service") else {
         if get(backend, "resource").is_none() {
             errors.invalid(at, "", "resource or service backend is required");
@@ -157,7 +157,7 @@ fn set_defaults(policy: &mut Value) {
 
 fn validate_network_policy(policy: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &policy["spec"];
     selector(&spec["podSelector"], &path.field("podSelector"), &mut errors);
     for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
@@ -173,7 +173,7 @@ fn validate_network_policy(policy: &Value) -> Errors {
     errors
 }
 
-fn types(spec: &Value, path: &Path, errors: &mut Errors) {
+fn types(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     const TYPES: [&str; 2] = ["Ingress", "Egress"];
     let types = items(spec, "policyTypes");
     if types.len() > 2 {
@@ -190,7 +190,7 @@ fn types(spec: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn ports(rule: &Value, path: &Path, errors: &mut Errors) {
+fn ports(rule: &Value, path: &FieldPath, errors: &mut Errors) {
     for (index, port) in items(rule, "ports").iter().enumerate() {
         let at = path.index(index);
         one_of(port, "protocol", &["TCP", "UDP", "SCTP"], &at, errors);
@@ -200,7 +200,7 @@ fn ports(rule: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn peer(peer: &Value, at: &Path, errors: &mut Errors) {
+fn peer(peer: &Value, at: &FieldPath, errors: &mut Errors) {
     let mut selectors = 0;
     for name in ["podSelector", "namespaceSelector"] {
         if let Some(labels) = get(peer, name) {
@@ -220,7 +220,7 @@ fn peer(peer: &Value, at: &Path, errors: &mut Errors) {
     }
 }
 
-fn block(block: &Value, at: &Path, errors: &mut Errors) {
+fn block(block: &Value, at: &FieldPath, errors: &mut Errors) {
     let Some((network, length)) = cidr(text(block, "cidr")) else {
         let at = at.field("cidr");
         match text(block, "cidr") {

@@ -6,7 +6,7 @@ use super::pod::{resource_amount, resource_quantity, standard_resource};
 use super::validation::{ErrorList, Errors, duplicates};
 use super::value::{entries, get_mut, items, items_mut, object_at, text};
 use super::{DEFAULT_RULES, Rules};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 
 pub(super) const RESOURCE_QUOTA: Rules =
     Rules { validate: validate_resource_quota, validate_update, ..DEFAULT_RULES };
@@ -22,7 +22,7 @@ const SCOPES: [&str; 6] = [
 
 fn validate_resource_quota(quota: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec").field("hard");
+    let path = FieldPath::new("spec").field("hard");
     for (name, amount) in entries(&quota["spec"], "hard") {
         let at = path.key(name);
         if !name.contains('/') && !standard_resource(name) && !name.starts_with("hugepages-") {
@@ -84,7 +84,7 @@ fn inherit(limit: &mut Value, field: &str, from: &str) {
 
 fn validate_limit_range(range: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec").field("limits");
+    let path = FieldPath::new("spec").field("limits");
     let limits = items(&range["spec"], "limits");
     let types = limits.iter().enumerate();
     let types = types.map(|(index, it)| (text(it, "type"), path.index(index).field("type")));

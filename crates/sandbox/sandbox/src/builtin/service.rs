@@ -11,7 +11,7 @@ use super::validation::{
 use super::value::{copy, default, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Rules};
 use crate::catalog::Subresource;
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::metadata::{self, label, subdomain};
 
 pub(super) const SERVICE: Rules = Rules {
@@ -72,7 +72,7 @@ fn port(port: &mut Value) {
 
 fn validate_service(service: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &service["spec"];
     let kind = text(spec, "type");
     let headless = text(spec, "clusterIP") == "None";
@@ -97,7 +97,7 @@ fn validate_service(service: &Value) -> Errors {
     errors
 }
 
-fn service_ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: &mut Errors) {
+fn service_ports(spec: &Value, kind: &str, headless: bool, path: &FieldPath, errors: &mut Errors) {
     let ports = items(spec, "ports");
     for (index, port) in ports.iter().enumerate() {
         let at = path.index(index);
@@ -129,7 +129,7 @@ fn service_ports(spec: &Value, kind: &str, headless: bool, path: &Path, errors: 
     duplicates(names.map(|(at, it)| (text(it, "name"), path.index(at).field("name"))), errors);
 }
 
-fn affinity_time(spec: &Value, path: &Path, errors: &mut Errors) {
+fn affinity_time(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     /// One day.
     const MAX: i64 = 86_400;
     let at = path.field("sessionAffinityConfig").field("clientIP").field("timeoutSeconds");
@@ -139,7 +139,7 @@ fn affinity_time(spec: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
+fn addresses(spec: &Value, kind: &str, path: &FieldPath, errors: &mut Errors) {
     let address = text(spec, "clusterIP");
     let at = path.field("clusterIPs");
     if kind == "ExternalName" {
@@ -159,7 +159,7 @@ fn addresses(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn external_name(spec: &Value, path: &Path, errors: &mut Errors) {
+fn external_name(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     let at = path.field("externalName");
     match text(spec, "externalName") {
         "" => errors.required(at),
@@ -205,7 +205,7 @@ fn default_endpoints(endpoints: &mut Value) {
 
 fn validate_endpoints(endpoints: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("subsets");
+    let path = FieldPath::new("subsets");
     for (index, subset) in items(endpoints, "subsets").iter().enumerate() {
         let at = path.index(index);
         let lists = ["addresses", "notReadyAddresses"];
@@ -225,7 +225,7 @@ fn validate_endpoints(endpoints: &Value) -> Errors {
     errors
 }
 
-fn endpoints_ports(ports: &[Value], path: &Path, errors: &mut Errors) {
+fn endpoints_ports(ports: &[Value], path: &FieldPath, errors: &mut Errors) {
     for (index, port) in ports.iter().enumerate() {
         let at = path.index(index);
         match text(port, "name") {

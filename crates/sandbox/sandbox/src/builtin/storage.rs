@@ -8,7 +8,7 @@ use super::validation::{
 };
 use super::value::{default, get, get_mut, items, set, text};
 use super::{DEFAULT_RULES, Rules, pod};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::selector::validate::key_problems;
 
 pub(super) const VOLUME: Rules = Rules {
@@ -49,7 +49,7 @@ const OTHERS: [&str; 9] = [
 
 fn validate_volume(volume: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &volume["spec"];
     access_modes(spec, "", &path, &mut errors);
     let capacity = spec["capacity"].as_object();
@@ -73,7 +73,7 @@ fn validate_volume(volume: &Value) -> Errors {
 }
 
 /// Requires valid access modes.
-pub(super) fn access_modes(spec: &Value, why: &str, path: &Path, errors: &mut Errors) {
+pub(super) fn access_modes(spec: &Value, why: &str, path: &FieldPath, errors: &mut Errors) {
     let path = path.field("accessModes");
     let modes = items(spec, "accessModes");
     if modes.is_empty() {
@@ -117,7 +117,7 @@ fn prepare_claim(claim: &mut Value) {
 
 fn validate_claim(claim: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &claim["spec"];
     access_modes(spec, "at least 1 access mode is required", &path, &mut errors);
     let at = path.field("resources").key("storage");
@@ -159,7 +159,7 @@ fn default_storage_class(class: &mut Value) {
 
 fn validate_storage_class(class: &Value) -> Errors {
     let mut errors = Errors::new();
-    let root = Path::default();
+    let root = FieldPath::default();
     match text(class, "provisioner") {
         "" => errors.required("provisioner"),
         name => invalid(
@@ -182,6 +182,6 @@ fn validate_storage_class_update(new: &Value, old: &Value) -> Errors {
             errors.forbidden(field, format!("updates to {field} are forbidden."));
         }
     }
-    immutable(new, old, "volumeBindingMode", &Path::default(), &mut errors);
+    immutable(new, old, "volumeBindingMode", &FieldPath::default(), &mut errors);
     errors
 }

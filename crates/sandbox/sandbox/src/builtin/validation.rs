@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use serde_json::{Map, Value};
 
 use super::value::{items, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::metadata;
 use crate::selector::validate::key_problems;
 
@@ -70,12 +70,12 @@ const MAX_PORT_NAME: usize = 15;
 const MAX_CONFIG_KEY: usize = 253;
 
 /// Adds an `Invalid` error for each problem of a value.
-pub(super) fn invalid(path: &Path, value: &str, problems: Vec<String>, errors: &mut Errors) {
+pub(super) fn invalid(path: &FieldPath, value: &str, problems: Vec<String>, errors: &mut Errors) {
     errors.extend(problems.into_iter().map(|problem| FieldError::invalid(path, value, problem)));
 }
 
 /// Requires a non-empty string.
-pub(super) fn required(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
+pub(super) fn required(object: &Value, field: &str, at: &FieldPath, errors: &mut Errors) {
     if text(object, field).is_empty() {
         errors.required(at.field(field));
     }
@@ -86,7 +86,7 @@ pub(super) fn one_of(
     object: &Value,
     field: &str,
     supported: &[&str],
-    at: &Path,
+    at: &FieldPath,
     errors: &mut Errors,
 ) {
     let value = text(object, field);
@@ -101,7 +101,7 @@ pub(super) fn unsupported(path: impl Into<String>, value: &str, supported: &[&st
 }
 
 /// Requires integer fields, if set, to be at least zero.
-pub(super) fn non_negative(object: &Value, fields: &[&str], at: &Path, errors: &mut Errors) {
+pub(super) fn non_negative(object: &Value, fields: &[&str], at: &FieldPath, errors: &mut Errors) {
     for field in fields {
         if let Some(number) = object[*field].as_i64().filter(|&number| number < 0) {
             errors.invalid(at.field(field), number, NON_NEGATIVE);
@@ -110,7 +110,7 @@ pub(super) fn non_negative(object: &Value, fields: &[&str], at: &Path, errors: &
 }
 
 /// Requires an integer or percentage, if set, to be at least zero.
-pub(super) fn amount(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
+pub(super) fn amount(object: &Value, field: &str, at: &FieldPath, errors: &mut Errors) {
     non_negative(object, &[field], at, errors);
     if let Some(text) = object[field].as_str()
         && percent(&object[field]).is_none()
@@ -120,7 +120,7 @@ pub(super) fn amount(object: &Value, field: &str, at: &Path, errors: &mut Errors
 }
 
 /// Refuses percentages over 100.
-pub(super) fn max_100_percent(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
+pub(super) fn max_100_percent(object: &Value, field: &str, at: &FieldPath, errors: &mut Errors) {
     if percent(&object[field]).is_some_and(|percent| percent > 100) {
         let shown = int_or_string(&object[field]);
         errors.invalid_as(at.field(field), shown, "must not be greater than 100%");
@@ -145,7 +145,7 @@ pub(super) fn int_or_string(value: &Value) -> String {
 }
 
 /// Requires a valid port number.
-pub(super) fn port_number(number: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn port_number(number: &Value, path: &FieldPath, errors: &mut Errors) {
     let number = number.as_i64().unwrap_or_default();
     if !PORTS.contains(&number) {
         errors.invalid(path, number, NOT_A_PORT);
@@ -153,7 +153,7 @@ pub(super) fn port_number(number: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// Requires a valid port number or port name.
-pub(super) fn port(port: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn port(port: &Value, path: &FieldPath, errors: &mut Errors) {
     match port.as_str() {
         Some(name) => invalid(path, name, port_name(name), errors),
         None => port_number(port, path, errors),
@@ -202,7 +202,7 @@ pub(super) fn config_key(key: &str) -> Vec<String> {
 }
 
 /// Requires a qualified name: a name with an optional DNS prefix.
-pub(super) fn qualified(name: &str, path: &Path, errors: &mut Errors) {
+pub(super) fn qualified(name: &str, path: &FieldPath, errors: &mut Errors) {
     for problem in key_problems(name) {
         errors.invalid(path, name, problem);
     }
@@ -210,14 +210,14 @@ pub(super) fn qualified(name: &str, path: &Path, errors: &mut Errors) {
 
 /// Validates `metadata.finalizers`; only the finalizers of Kubernetes have no domain.
 pub(super) fn finalizers(object: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata").field("finalizers");
+    let path = FieldPath::new("metadata").field("finalizers");
     for (index, name) in items(&object["metadata"], "finalizers").iter().enumerate() {
         finalizer(name.as_str().unwrap_or_default(), &path.index(index), errors);
     }
 }
 
 /// Validates one finalizer.
-pub(super) fn finalizer(name: &str, path: &Path, errors: &mut Errors) {
+pub(super) fn finalizer(name: &str, path: &FieldPath, errors: &mut Errors) {
     const OWN: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
     if !name.contains('/') && !OWN.contains(&name) {
         let problem = "name is neither a standard finalizer name nor is it fully qualified";
@@ -226,7 +226,7 @@ pub(super) fn finalizer(name: &str, path: &Path, errors: &mut Errors) {
 }
 
 /// Validates a label selector.
-pub(super) fn selector(selector: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn selector(selector: &Value, path: &FieldPath, errors: &mut Errors) {
     metadata::labels(&selector["matchLabels"], &path.field("matchLabels"), errors);
     for (index, expression) in items(selector, "matchExpressions").iter().enumerate() {
         let at = path.field("matchExpressions").index(index);
@@ -235,7 +235,7 @@ pub(super) fn selector(selector: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// Validates a selector requirement against the supported operators.
-pub(super) fn expression(expression: &Value, known: &[&str], at: &Path, errors: &mut Errors) {
+pub(super) fn expression(expression: &Value, known: &[&str], at: &FieldPath, errors: &mut Errors) {
     let values = items(expression, "values");
     match text(expression, "operator") {
         "In" | "NotIn" if values.is_empty() => errors.required_because(
@@ -301,14 +301,23 @@ pub(super) fn strings_in_go(texts: &Value) -> String {
 }
 
 /// Refuses a change of an immutable field.
-pub(super) fn immutable(new: &Value, old: &Value, field: &str, at: &Path, errors: &mut Errors) {
+pub(super) fn immutable(
+    new: &Value,
+    old: &Value,
+    field: &str,
+    at: &FieldPath,
+    errors: &mut Errors,
+) {
     if new[field] != old[field] {
         errors.invalid(at.field(field), new[field].clone(), IMMUTABLE);
     }
 }
 
 /// Adds a `Duplicate` error for each value that occurs again.
-pub(super) fn duplicates<'a>(values: impl Iterator<Item = (&'a str, Path)>, errors: &mut Errors) {
+pub(super) fn duplicates<'a>(
+    values: impl Iterator<Item = (&'a str, FieldPath)>,
+    errors: &mut Errors,
+) {
     let mut seen = BTreeSet::new();
     for (value, path) in values.filter(|(value, _)| !value.is_empty()) {
         if !seen.insert(value) {
@@ -326,7 +335,7 @@ pub(super) fn without(object: &Value, fields: &[&str]) -> Map<String, Value> {
 }
 
 /// Requires an IP address.
-pub(super) fn ip_address(address: &str, path: &Path, errors: &mut Errors) {
+pub(super) fn ip_address(address: &str, path: &FieldPath, errors: &mut Errors) {
     if address.parse::<IpAddr>().is_err() {
         let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
         errors.invalid(path, address, why);
@@ -334,7 +343,7 @@ pub(super) fn ip_address(address: &str, path: &Path, errors: &mut Errors) {
 }
 
 /// Refuses unspecified, loopback and link-local addresses, which endpoints cannot have.
-pub(super) fn special_address(address: &str, path: &Path, errors: &mut Errors) {
+pub(super) fn special_address(address: &str, path: &FieldPath, errors: &mut Errors) {
     let problem = match address.parse::<IpAddr>() {
         Err(_) => "must be a valid IP address",
         Ok(ip) if ip.is_unspecified() => "may not be unspecified (0.0.0.0)",

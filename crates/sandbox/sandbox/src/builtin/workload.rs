@@ -11,11 +11,11 @@ use super::validation::{
 use super::value::{default, get, get_mut, items_mut, object_at, text};
 use super::{DEFAULT_RULES, Generation, Rules, pod, storage};
 use crate::catalog::Subresource;
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::selector::LabelSelector;
 
 /// Validates selector and pod template of a workload with `restartPolicy: Always`.
-fn validate_workload(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
+fn validate_workload(spec: &Value, kind: &str, path: &FieldPath, errors: &mut Errors) {
     validate_selector(spec, kind, path, errors);
     validate_template(spec, path, errors);
     let template = path.field("template").field("spec");
@@ -30,7 +30,7 @@ fn validate_workload(spec: &Value, kind: &str, path: &Path, errors: &mut Errors)
     }
 }
 
-fn validate_selector(spec: &Value, kind: &str, path: &Path, errors: &mut Errors) {
+fn validate_selector(spec: &Value, kind: &str, path: &FieldPath, errors: &mut Errors) {
     let path = path.field("selector");
     let Some(labels) = get(spec, "selector") else {
         // For DaemonSets, the API server only reports that the labels do not match.
@@ -47,7 +47,7 @@ fn validate_selector(spec: &Value, kind: &str, path: &Path, errors: &mut Errors)
 }
 
 /// Validates the pod template; the selector must match its labels.
-fn validate_template(spec: &Value, path: &Path, errors: &mut Errors) {
+fn validate_template(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     let at = path.field("template");
     let labels = &spec["template"]["metadata"]["labels"];
     match matches(&spec["selector"], labels) {
@@ -122,7 +122,7 @@ fn default_deployment(deployment: &mut Value) {
 
 fn validate_deployment(deployment: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &deployment["spec"];
     non_negative(spec, &["replicas"], &path, &mut errors);
     validate_workload(spec, "deployment", &path, &mut errors);
@@ -142,7 +142,7 @@ fn validate_deployment(deployment: &Value) -> Errors {
     errors
 }
 
-fn deployment_strategy(strategy: &Value, path: &Path, errors: &mut Errors) {
+fn deployment_strategy(strategy: &Value, path: &FieldPath, errors: &mut Errors) {
     match text(strategy, "type") {
         "Recreate" => {
             if get(strategy, "rollingUpdate").is_some() {
@@ -163,7 +163,7 @@ fn deployment_strategy(strategy: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn deployment_rolling(rolling: &Value, path: &Path, errors: &mut Errors) {
+fn deployment_rolling(rolling: &Value, path: &FieldPath, errors: &mut Errors) {
     amount(rolling, "maxUnavailable", path, errors);
     amount(rolling, "maxSurge", path, errors);
     let is_zero = |field: &str| rolling[field] == 0 || percent(&rolling[field]) == Some(0);
@@ -191,7 +191,7 @@ fn default_replica_set(set: &mut Value) {
 
 fn validate_replica_set(set: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &set["spec"];
     non_negative(spec, &["replicas", "minReadySeconds"], &path, &mut errors);
     // The API server says "deployment" for ReplicaSets, too.
@@ -248,7 +248,7 @@ fn annotate(set: &mut Value, generation: i64) {
 
 fn validate_daemon_set(set: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &set["spec"];
     validate_workload(spec, "daemonset", &path, &mut errors);
     daemon_set_strategy(&spec["updateStrategy"], &path.field("updateStrategy"), &mut errors);
@@ -256,7 +256,7 @@ fn validate_daemon_set(set: &Value) -> Errors {
     errors
 }
 
-fn daemon_set_strategy(strategy: &Value, path: &Path, errors: &mut Errors) {
+fn daemon_set_strategy(strategy: &Value, path: &FieldPath, errors: &mut Errors) {
     match text(strategy, "type") {
         "OnDelete" => {}
         "RollingUpdate" => {
@@ -272,7 +272,7 @@ fn daemon_set_strategy(strategy: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn daemon_set_rolling(rolling: &Value, path: &Path, errors: &mut Errors) {
+fn daemon_set_rolling(rolling: &Value, path: &FieldPath, errors: &mut Errors) {
     let is_zero = |field: &str| match &rolling[field] {
         Value::String(_) => percent(&rolling[field]).unwrap_or_default() == 0,
         number => number.as_i64().unwrap_or_default() == 0,
@@ -330,7 +330,7 @@ fn default_stateful_set(set: &mut Value) {
 
 fn validate_stateful_set(set: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let spec = &set["spec"];
     let policy = text(spec, "podManagementPolicy");
     if !matches!(policy, "OrderedReady" | "Parallel") {

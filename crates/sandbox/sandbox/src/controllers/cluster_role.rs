@@ -5,7 +5,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use serde_json::Value;
 
 use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::selector::LabelSelector;
 
 pub(super) struct ClusterRoles {
@@ -18,7 +18,7 @@ impl ClusterRoles {
     }
 
     /// `ClusterRoles` that the selector matches, by name.
-    fn selected(&self, selector: &LabelSelector) -> Result<Vec<ClusterRole>, Refusal> {
+    fn selected(&self, selector: &LabelSelector) -> Result<Vec<ClusterRole>, StatusError> {
         let mut roles: Vec<ClusterRole> =
             self.component.list_where("", |role| selector.matches(role))?;
         roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
@@ -36,11 +36,11 @@ impl Controller for ClusterRoles {
     }
 
     /// Every `ClusterRole` can be part of any aggregated `ClusterRole`.
-    fn keys_for_event(&mut self, _: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, _: &WatchEvent) -> Result<Vec<ObjectKey>, StatusError> {
         self.component.list_keys::<ClusterRole>("", is_aggregated)
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, _: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, _: Timestamp) -> Result<Requeue, StatusError> {
         let client = self.component.client();
         let Some(role) = client.get::<ClusterRole>("", &key.name)? else {
             return Ok(Requeue::Never);

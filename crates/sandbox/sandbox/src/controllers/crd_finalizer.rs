@@ -8,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde_json::json;
 
 use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::catalog::Resource;
 
 /// Finalizer of CRDs whose objects are not deleted yet.
@@ -34,14 +34,14 @@ impl CrdFinalizer {
     }
 
     /// Deletes all objects of a resource; returns whether none is left.
-    fn delete_objects(&self, resource: &Arc<Resource>) -> Result<bool, Refusal> {
+    fn delete_objects(&self, resource: &Arc<Resource>) -> Result<bool, StatusError> {
         for object in self.component.list(resource, "")? {
             self.component.delete_object(resource, &object)?;
         }
         Ok(self.component.list(resource, "")?.is_empty())
     }
 
-    fn finalize(&self, crd: &CustomResourceDefinition) -> Result<(), Refusal> {
+    fn finalize(&self, crd: &CustomResourceDefinition) -> Result<(), StatusError> {
         let metadata = &crd.metadata;
         let finalizers = metadata.finalizers.iter().flatten();
         let others: Vec<_> =
@@ -70,7 +70,7 @@ impl Controller for CrdFinalizer {
         self.terminating.clear();
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, StatusError> {
         if let Some(crd) = declared_by(&event.resource) {
             let known = self.terminating.get(crd).cloned();
             return Ok(known.into_iter().collect());
@@ -87,7 +87,7 @@ impl Controller for CrdFinalizer {
         Ok(Vec::new())
     }
 
-    fn reconcile(&mut self, name: &String, _: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, name: &String, _: Timestamp) -> Result<Requeue, StatusError> {
         let client = self.component.client();
         let Some(crd) = client.get::<CustomResourceDefinition>("", name)? else {
             self.terminating.remove(name);

@@ -3,6 +3,18 @@
 //!
 //! Each controller watches resources and reconciles the objects that change. The decisions are pure
 //! functions in `plan` modules; the controllers execute them.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `runtime` | watches, workqueue and reconcile loop |
+//! | `deployment`, `replica_set`, `daemon_set`, `job` | workload controllers |
+//! | `scheduler`, `node_filter` | binding of pods to nodes, and filters of nodes |
+//! | `garbage_collector` | deletion of objects whose owners are deleted |
+//! | `namespace` | deletion of namespaces, and objects that every namespace contains |
+//! | `crd_finalizer` | deletion of the custom resources of a deleted CRD |
+//! | `cluster_role` | aggregated `ClusterRoles` |
+//! | `pod`, `ownership` | state of pods, and adoption and release of objects |
+//! | `rollout`, `deletion_rank` | values of rolling updates, and deletion order of surplus pods |
 
 mod cluster_role;
 mod crd_finalizer;

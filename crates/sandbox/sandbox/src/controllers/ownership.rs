@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::runtime::{Component, ObjectKey, WatchEvent};
-use crate::api::Refusal;
+use crate::api::StatusError;
 use crate::selector::LabelSelector;
 
 /// What a controller does with an object that it may own.
@@ -97,7 +97,7 @@ pub(super) fn claim_objects<C, K>(
     component: &Component,
     controller: &C,
     selector: &LabelSelector,
-) -> Result<Vec<K>, Refusal>
+) -> Result<Vec<K>, StatusError>
 where
     C: Resource + Metadata<Ty = ObjectMeta>,
     K: Resource + Metadata<Ty = ObjectMeta> + Serialize + DeserializeOwned + Clone + Send + Sync,
@@ -140,7 +140,7 @@ fn controls(controller: &ObjectMeta, object: &ObjectMeta) -> bool {
 pub(super) fn controllers_for_event<C: Resource>(
     component: &Component,
     event: &WatchEvent,
-) -> Result<Vec<ObjectKey>, Refusal> {
+) -> Result<Vec<ObjectKey>, StatusError> {
     let key = ObjectKey::of(&event.object);
     if event.resource.kind == C::KIND && event.resource.group == C::GROUP {
         return Ok(vec![key]);

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::runtime::{Component, Recorder, Severity};
-use crate::api::{Propagation, Refusal};
+use super::runtime::{Component, EventRecorder, Severity};
+use crate::api::{Propagation, StatusError};
 
 /// `status.phase`; new pods have none.
 pub(super) fn phase(pod: &Pod) -> &str {
@@ -116,21 +116,24 @@ pub(super) struct PodControlError {
     /// Reason of the condition.
     pub(super) reason: &'static str,
     /// Error of the API.
-    pub(super) refusal: Refusal,
+    pub(super) refusal: StatusError,
 }
 
 /// Creates, deletes and patches pods of a controller, and records events.
 pub(super) struct PodControl {
     component: Component,
-    recorder: Recorder,
+    recorder: EventRecorder,
 }
 
 impl PodControl {
     pub(super) fn new(component: &Component, name: &'static str) -> Self {
-        Self { component: component.clone(), recorder: Recorder::new(component.client(), name) }
+        Self {
+            component: component.clone(),
+            recorder: EventRecorder::new(component.client(), name),
+        }
     }
 
-    pub(super) fn recorder(&mut self) -> &mut Recorder {
+    pub(super) fn recorder(&mut self) -> &mut EventRecorder {
         &mut self.recorder
     }
 
@@ -158,24 +161,24 @@ impl PodControl {
     fn record(
         &mut self,
         owner: &ObjectReference,
-        result: Result<String, Refusal>,
+        result: Result<String, StatusError>,
         (success, failure, prefix): (&str, &'static str, &str),
     ) -> Result<(), PodControlError> {
         match result {
             Ok(message) => {
-                self.recorder.say(owner, Severity::Normal, success, &message);
+                self.recorder.publish(owner, Severity::Normal, success, &message);
                 Ok(())
             }
             Err(refusal) => {
                 let message = format!("{prefix}: {refusal}");
-                self.recorder.say(owner, Severity::Warning, failure, &message);
+                self.recorder.publish(owner, Severity::Warning, failure, &message);
                 Err(PodControlError { reason: failure, refusal })
             }
         }
     }
 
     /// Patches a pod; a missing pod is not an error.
-    pub(super) fn merge(&self, pod: &Pod, patch: serde_json::Value) -> Result<(), Refusal> {
+    pub(super) fn merge(&self, pod: &Pod, patch: serde_json::Value) -> Result<(), StatusError> {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         match self.component.client().merge::<Pod>(namespace, name(pod), patch) {
             Err(refusal) if refusal.code != 404 => Err(refusal),

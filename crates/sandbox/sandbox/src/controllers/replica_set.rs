@@ -9,9 +9,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::deletion_rank::by_deletion_rank;
 use super::pod::{BURST_REPLICAS, PodControl, PodControlError};
-use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope, about};
+use super::runtime::{
+    Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope, object_reference,
+};
 use super::{ownership, pod};
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::selector::LabelSelector;
 
 pub(super) struct ReplicaSets {
@@ -29,8 +31,8 @@ impl ReplicaSets {
     fn execute(&mut self, set: &ReplicaSet, actions: Vec<Action>) -> Result<(), PodControlError> {
         for action in actions {
             match action {
-                Action::Create => self.pods.create(&about(set), &new_pod(set))?,
-                Action::Delete(pod) => self.pods.delete(&about(set), &pod)?,
+                Action::Create => self.pods.create(&object_reference(set), &new_pod(set))?,
+                Action::Delete(pod) => self.pods.delete(&object_reference(set), &pod)?,
             }
         }
         Ok(())
@@ -46,11 +48,11 @@ impl Controller for ReplicaSets {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, StatusError> {
         ownership::controllers_for_event::<ReplicaSet>(&self.component, event)
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, StatusError> {
         let Some(set) = self.component.client().get::<ReplicaSet>(&key.namespace, &key.name)?
         else {
             return Ok(Requeue::Never);

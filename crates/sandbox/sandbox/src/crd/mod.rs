@@ -23,9 +23,6 @@ use serde_json::{Value, json};
 
 pub use crate::field_error::{FieldError, FieldErrorKind};
 
-#[doc(hidden)]
-pub use self::{Crd as Definition, CrdVersion as Version};
-
 /// A valid CRD.
 #[derive(Debug)]
 pub struct Crd {
@@ -136,7 +133,7 @@ impl CrdVersion {
 
     /// Applies defaults. Nulls of fields that are not nullable count as missing.
     pub fn default(&self, object: &mut Value) {
-        self.schema.fill_in(object);
+        self.schema.set_defaults(object);
     }
 
     /// Validates a pruned and defaulted object.

@@ -32,8 +32,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode};
 
-#[doc(hidden)]
-pub use protocol::ContainerSpec as Plan;
 pub use protocol::{
     Attachment, Confinement, ContainerReport, ContainerRequest, ContainerSpec, Mount, Root,
 };

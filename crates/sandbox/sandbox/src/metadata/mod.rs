@@ -5,7 +5,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::selector::validate::{
     MAX_SUBDOMAIN, SUBDOMAIN, is_dns_label, key_problems, value_problems,
 };
@@ -31,7 +31,7 @@ const MAX_LABEL_LENGTH: usize = 63;
 
 /// Validates the metadata of a new object.
 pub fn validate(object: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
-    let path = Path::new("metadata");
+    let path = FieldPath::new("metadata");
     let metadata = &object["metadata"];
     let mut errors = Vec::new();
     name(metadata, rule, &path, &mut errors);
@@ -42,7 +42,7 @@ pub fn validate(object: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldEr
 
 /// Validates changed metadata.
 pub fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
-    let path = Path::new("metadata");
+    let path = FieldPath::new("metadata");
     let (new, old) = (&object["metadata"], &old["metadata"]);
     let mut errors = Vec::new();
     for field in IMMUTABLE_FIELDS {
@@ -57,7 +57,7 @@ pub fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
 }
 
 /// Validates labels.
-pub(crate) fn labels(labels: &Value, path: &Path, errors: &mut Vec<FieldError>) {
+pub(crate) fn labels(labels: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
         for problem in key_problems(key) {
             errors.push(FieldError::invalid(path, key.as_str(), problem));
@@ -70,7 +70,7 @@ pub(crate) fn labels(labels: &Value, path: &Path, errors: &mut Vec<FieldError>) 
 }
 
 /// Validates annotations.
-pub(crate) fn annotations(annotations: &Value, path: &Path, errors: &mut Vec<FieldError>) {
+pub(crate) fn annotations(annotations: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let Some(annotations) = annotations.as_object() else { return };
     for key in annotations.keys() {
         for problem in key_problems(&key.to_lowercase()) {
@@ -86,14 +86,14 @@ fn size(map: &Map<String, Value>) -> usize {
     map.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
 }
 
-fn common(metadata: &Value, path: &Path, errors: &mut Vec<FieldError>) {
+fn common(metadata: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     labels(&metadata["labels"], &path.field("labels"), errors);
     annotations(&metadata["annotations"], &path.field("annotations"), errors);
     check_owners(&metadata["ownerReferences"], &path.field("ownerReferences"), errors);
     finalizers(&metadata["finalizers"], &path.field("finalizers"), errors);
 }
 
-fn name(metadata: &Value, rule: NameRule, path: &Path, errors: &mut Vec<FieldError>) {
+fn name(metadata: &Value, rule: NameRule, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
     let prefix = text("generateName");
     if !prefix.is_empty() {
@@ -110,7 +110,7 @@ fn name(metadata: &Value, rule: NameRule, path: &Path, errors: &mut Vec<FieldErr
     }
 }
 
-fn namespace(metadata: &Value, namespaced: bool, path: &Path, errors: &mut Vec<FieldError>) {
+fn namespace(metadata: &Value, namespaced: bool, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let path = path.field("namespace");
     match (namespaced, metadata["namespace"].as_str().unwrap_or_default()) {
         (true, "") => errors.push(FieldError::required(path, "")),
@@ -124,7 +124,7 @@ fn namespace(metadata: &Value, namespaced: bool, path: &Path, errors: &mut Vec<F
     }
 }
 
-fn finalizers(finalizers: &Value, path: &Path, errors: &mut Vec<FieldError>) {
+fn finalizers(finalizers: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let names = || finalizers.as_array().into_iter().flatten().filter_map(Value::as_str);
     for name in names() {
         for problem in key_problems(name) {
@@ -138,7 +138,7 @@ fn finalizers(finalizers: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn new_finalizers(new: &Value, old: &Value, path: &Path, errors: &mut Vec<FieldError>) {
+fn new_finalizers(new: &Value, old: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     if old["deletionTimestamp"].is_null() {
         return;
     }
@@ -229,7 +229,7 @@ fn path_segment(name: &str) -> Vec<String> {
 }
 
 /// Validates owner references.
-fn check_owners(owners: &Value, path: &Path, errors: &mut Vec<FieldError>) {
+fn check_owners(owners: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let owners = owners.as_array().map_or(&[][..], Vec::as_slice);
     for owner in owners {
         for (field, what) in

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairway_registry::layout::{FoundImage, Layout};
-use fairway_registry::unpack::{Limits, PackedLayer, UnpackError, unpack, unpack_onto};
+use fairway_registry::layout::{Layout, LayoutImage};
+use fairway_registry::unpack::{PackedLayer, UnpackError, UnpackLimits, unpack, unpack_onto};
 use fairway_registry::{Digest, ImageConfig};
 
 /// An image with unpacked files.
@@ -47,7 +47,7 @@ impl ImageStore {
     pub(crate) async fn copy(&self, name: &str, root: PathBuf) -> Result<UnpackedImage, String> {
         self.unpack_exclusively(name, move |_, image| {
             if !root.exists() {
-                unpack(&image.layers, &root, &Limits::default())
+                unpack(&image.layers, &root, &UnpackLimits::default())
                     .map_err(|error| fairway_text::chain(&error))?;
             }
             Ok(root.clone())
@@ -58,7 +58,7 @@ impl ImageStore {
     async fn unpack_exclusively(
         &self,
         name: &str,
-        place: impl Fn(&Self, &FoundImage) -> Result<PathBuf, String> + Send + 'static,
+        place: impl Fn(&Self, &LayoutImage) -> Result<PathBuf, String> + Send + 'static,
     ) -> Result<UnpackedImage, String> {
         let (images, name) = (self.clone(), name.to_owned());
         let work = move || {
@@ -73,7 +73,7 @@ impl ImageStore {
     /// Unpacks read-only layers. Images of one binary differ only in the last layer, so the lower
     /// layers are unpacked once and shared.
     fn unpack_layers(&self, layers: &[PackedLayer], root: &Path) -> Result<(), UnpackError> {
-        let limits = Limits::default();
+        let limits = UnpackLimits::default();
         let Some((top, below)) = layers.split_last().filter(|(_, below)| !below.is_empty()) else {
             return unpack(layers, root, &limits);
         };
@@ -84,7 +84,7 @@ impl ImageStore {
         unpack_onto(&shared, std::slice::from_ref(top), root, &limits)
     }
 
-    fn find(&self, name: &str) -> Result<FoundImage, String> {
+    fn find(&self, name: &str) -> Result<LayoutImage, String> {
         let mut problems = Vec::new();
         for directory in self.layouts.iter().flat_map(|directory| layouts_in(directory)) {
             match Layout::open(directory).and_then(|layout| layout.find(name)) {
@@ -98,8 +98,8 @@ impl ImageStore {
         let places = if places.is_empty() { "nowhere".to_owned() } else { places.join(", ") };
         let problems = problems.join("; ");
         Err(format!(
-            "image {name:?} is in no OCI layout directory of the sandbox, which pulls no images \
-            (layouts: {places}) {problems}"
+            "image {name:?} not found in the OCI layouts of the sandbox; the sandbox does not pull \
+            images (layouts: {places}) {problems}"
         ))
     }
 }

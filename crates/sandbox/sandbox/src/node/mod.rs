@@ -1,9 +1,21 @@
 //! Nodes: run the pods that are bound to them, as kubelets do.
 //!
-//! Each pod has a [`worker`] task. It receives changes of the pod and events of its containers,
+//! Each pod has a `worker` task. It receives changes of the pod and events of its containers,
 //! computes the next actions with the pure functions of `state`, executes them, and writes the
 //! status that `status` computes. Containers are processes of the host, started by the [`runtime`].
 //! Pods use the network of the host, and host paths below the directory of their node.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `registration` | the Node object and its Lease |
+//! | `worker` | the task of one pod: start, termination, volumes on disk |
+//! | `state`, `status` | next actions of a pod, and its status |
+//! | [`runtime`] | start and exit of containers |
+//! | `identity`, `environment` | command, user, capabilities and environment of a container |
+//! | `images` | images from OCI layouts |
+//! | `volumes`, `files` | contents of volumes, and files of pods on the host |
+//! | `probes` | startup, readiness and liveness probes |
+//! | [`logs`] | container logs in the CRI format |
 
 mod environment;
 mod files;
@@ -35,7 +47,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use worker::{NodeContext, PodWorker};
 
-use crate::api::{Client, Refusal};
+use crate::api::{Client, StatusError};
 use crate::store::EventKind;
 use crate::token::Tokens;
 
@@ -73,7 +85,7 @@ pub enum NodeError {
     },
     /// The API server refused the registration.
     #[error("cannot register nodes")]
-    Api(#[from] Refusal),
+    Api(#[from] StatusError),
 }
 
 /// Nodes that run pods until they are cancelled.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::status::{ADDRESS, whole_seconds};
 use crate::KUBERNETES;
-use crate::api::{Client, Refusal};
+use crate::api::{Client, StatusError};
 
 /// Namespace of node leases.
 const LEASE_NAMESPACE: &str = "kube-node-lease";
@@ -25,7 +25,7 @@ const LEASE_RENEW_INTERVAL: Duration = Duration::from_secs(10);
 const MAX_PODS: &str = "110";
 
 /// Creates or updates the Node and its Lease.
-pub(super) fn register(client: &Client, name: &str) -> Result<(), Refusal> {
+pub(super) fn register(client: &Client, name: &str) -> Result<(), StatusError> {
     let now = whole_seconds(client.api().now());
     let node = match client.get::<Node>("", name)? {
         Some(node) => node,
@@ -49,7 +49,7 @@ pub(super) async fn renew_lease(client: Client, name: String, cancel: Cancellati
     }
 }
 
-fn renew(client: &Client, name: &str) -> Result<(), Refusal> {
+fn renew(client: &Client, name: &str) -> Result<(), StatusError> {
     let now = MicroTime(client.api().now());
     if let Some(lease) = client.get::<Lease>(LEASE_NAMESPACE, name)? {
         let spec = LeaseSpec { renew_time: Some(now), ..lease.spec.unwrap_or_default() };

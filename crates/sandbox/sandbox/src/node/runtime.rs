@@ -46,7 +46,8 @@ impl fmt::Display for Mode {
         match self.confinement {
             Confinement::Plain => {
                 f.write_str(
-                    "Pods run as processes without isolation, with all permissions of this user",
+                    "Pods run as processes without isolation, with all permissions of the current \
+                     user",
                 )?;
                 self.refusals.iter().try_for_each(|why| write!(f, "; {why}"))?;
                 f.write_str(".")

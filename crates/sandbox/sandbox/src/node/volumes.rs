@@ -140,7 +140,9 @@ impl<L: ObjectLookup, T: TokenSource> VolumeSources<'_, L, T> {
             let content = self.tokens.token(token)?.into_bytes();
             return Ok(vec![VolumeFile { path: token.path.clone(), content, mode: bits(mode) }]);
         }
-        Err("the sandbox projects only ConfigMaps, Secrets, tokens and the downward API".to_owned())
+        Err("the sandbox supports only ConfigMaps, Secrets, tokens and the downward API in \
+             projected volumes"
+            .to_owned())
     }
 
     fn downward(

@@ -1,4 +1,22 @@
 //! HTTP server of the API: authentication, authorization, bodies, responses, watches and audit.
+//!
+//! `handler` runs these steps for a request and passes it to [`Api`]. Lists and watches are written
+//! while they are sent. Matching webhooks review the changes of clients, but not those of the
+//! cluster's own components.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `listener` | connections: TLS, HTTP/1.1, HTTP/2, limits |
+//! | `handler` | steps of a request |
+//! | `authn`, `authz` | authentication and authorization |
+//! | `escalation`, `reviews` | privilege escalation, access and token reviews, token requests |
+//! | `body`, `protobuf` | request bodies: limits, media types, Protocol Buffers |
+//! | `negotiate`, `response` | content negotiation, and responses |
+//! | `watch` | watches as streams of events |
+//! | `webhooks` | calls of validating webhooks |
+//! | `discovery` | discovery, version and health |
+//! | `log_options` | options of requests for pod logs |
+//! | `audit` | the audit log |
 
 mod audit;
 mod authn;

@@ -1,4 +1,11 @@
 //! Representations of objects that kubectl requests: Table and `PartialObjectMetadata`.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `builtin`, `cells` | columns and cells of built-in kinds |
+//! | `custom`, `json_path` | columns of custom resources, and their `JSONPath` |
+//! | `row` | access to an object for the cells of its row |
+//! | `age` | ages and durations in the notation of kubectl |
 
 mod age;
 mod builtin;

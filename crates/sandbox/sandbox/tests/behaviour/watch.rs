@@ -212,7 +212,7 @@ async fn invalid_watches_are_refused() -> Result<()> {
 async fn expired_version_is_gone() -> Result<()> {
     let case = Case::begin("watch").await?;
     create(&case, "a", "x").await?;
-    let version = case.cluster.forgotten_version().await?;
+    let version = case.cluster.compacted_version().await?;
     let mut events = case.watch(&format!("{OWN}&resourceVersion={version}")).await?;
     let event = events.event().await?;
     assert_eq!(event["type"], "ERROR");

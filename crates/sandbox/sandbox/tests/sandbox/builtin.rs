@@ -42,7 +42,7 @@ impl WriteResult {
 async fn create_of_builtin_objects_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin").await?;
-    namespace.until_pods_are_admitted().await?;
+    namespace.wait_until_pods_are_admitted().await?;
     let server = ApiServer::new(cluster.client(), namespace.name());
     let mut comparison = Comparison::default();
     for (case, object) in cases::to_create(namespace.name()) {
@@ -58,7 +58,7 @@ async fn create_of_builtin_objects_matches_api_server() -> Result<()> {
 async fn update_of_builtin_objects_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin-update").await?;
-    namespace.until_pods_are_admitted().await?;
+    namespace.wait_until_pods_are_admitted().await?;
     let server = ApiServer::new(cluster.client(), namespace.name());
     let mut comparison = Comparison::default();
     for (resource, object, changes) in cases::to_change(namespace.name()) {

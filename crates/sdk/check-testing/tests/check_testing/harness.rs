@@ -65,8 +65,8 @@ async fn run_reads_fixtures() -> Result<()> {
 async fn run_across_many_versions_reports_skew() -> Result<()> {
     let result = cluster().to("5.3.0").run(Kernel).await?;
     insta::assert_snapshot!(result, @"
-    no result: 5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0
-    warning MachineConfigVersionSkew: Compatibility of machine-config with 5.3.0 is unknown: 5.3.0 supports clusters that are at most 2 minor versions behind, and this cluster runs 5.0.0.
+    no result: 5.3.0 supports clusters that are at most 2 minor versions behind, but this cluster runs 5.0.0
+    warning MachineConfigVersionSkew: Compatibility of machine-config with 5.3.0 is unknown: 5.3.0 supports clusters that are at most 2 minor versions behind, but this cluster runs 5.0.0.
       remediation: Run a preflight of an intermediate release
     ");
     Ok(())

@@ -14,9 +14,6 @@ use policy::{Failure, RateLimiter};
 pub use policy::RequestPolicy;
 pub use reader::Reader;
 
-#[doc(hidden)]
-pub use self::{MAX_OBJECTS as MOST_OBJECTS, RequestPolicy as Patience};
-
 /// Maximum number of objects of a kind: the pods of the largest clusters.
 pub const MAX_OBJECTS: usize = 300_000;
 

@@ -1,6 +1,6 @@
 //! Injection of cluster configuration into manifests, as their annotations request it.
 
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use fairway_release::{Manifest, ObjectId};
 use serde_json::{Value, json};
 use url::Url;

@@ -1,4 +1,4 @@
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use fairway_testkit::releases;
 
 use super::*;

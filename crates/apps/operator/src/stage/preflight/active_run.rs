@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairway_api::reason::preflight_failed;
 use fairway_findings::{Document, ExpectedDocument, ReadDocument, labels};
 use fairway_release::Release;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use tokio::time::Instant;
 
 use super::deployment::PreflightRun;
@@ -16,7 +16,7 @@ use super::monitor::{RunMonitor, RunTimeouts};
 use super::results_root::RESULT_FILE;
 use super::run_directory::{FileVersion, LimitExceeded, ReadError, RunDirectory};
 use super::run_state::RunContext;
-use crate::cluster::{Objects, PreflightSight as PreflightWatches};
+use crate::cluster::{Objects, PreflightWatches};
 use crate::text;
 
 /// Poll interval of the results directory. Users wait for results, and a poll is one `stat` call.
@@ -57,7 +57,7 @@ impl ActiveRun {
     }
 
     /// Sets the checks of the target release that this cluster gets. Returns whether they changed.
-    pub(super) fn set_release(&mut self, release: &Release, filter: &Filter) -> bool {
+    pub(super) fn set_release(&mut self, release: &Release, filter: &ManifestFilter) -> bool {
         let is_new = self.broker.set_release(release, filter);
         if is_new {
             self.monitor.republish();

@@ -158,8 +158,9 @@ fn running(input: &ConditionInput) -> (bool, Reason, String) {
             format!("Retrieving and verifying release {target}."),
         ),
         Phase::Clearing(target) => {
-            let message =
-                format!("Removing the previous preflight before starting that of {target}.");
+            let message = format!(
+                "Removing the previous preflight before starting the preflight of {target}."
+            );
             (true, preflight_running::STARTING, message)
         }
         Phase::Starting(target) => (true, preflight_running::STARTING, starting(target)),
@@ -187,14 +188,20 @@ fn running(input: &ConditionInput) -> (bool, Reason, String) {
 }
 
 fn starting(target: TargetName) -> String {
-    let unverified = target
-        .unverified
-        .map(|why| format!(" Its signature is not verified, but the request is forced: {why}."));
+    let unverified = target.unverified.map(|why| {
+        format!(
+            " The release signature is not verified ({why}); continuing because the request \
+                 is forced."
+        )
+    });
     format!("Starting the preflight of {target}.{}", unverified.unwrap_or_default())
 }
 
 fn checking(target: TargetName, document: &Document) -> String {
-    format!("The preflight of {target} checks this cluster, read-only: {}.", progress(document))
+    format!(
+        "The preflight of {target} is checking this cluster (read-only): {}.",
+        progress(document)
+    )
 }
 
 fn monitoring(target: TargetName, document: &Document) -> String {

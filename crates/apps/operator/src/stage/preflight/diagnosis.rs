@@ -239,7 +239,7 @@ fn container_error(pod: &Pod, events: &[&Event], has_results: bool) -> Option<Pr
 }
 
 fn start_error(message: Option<&str>) -> PreflightError {
-    let message = format!("cannot start the target release: {}", quoted(message));
+    let message = format!("cannot start the preflight container: {}", quoted(message));
     PreflightError::transient(preflight_failed::START_FAILED, message)
 }
 
@@ -247,7 +247,7 @@ fn termination_error(ended: &ContainerStateTerminated, has_results: bool) -> Pre
     let message = ended.message.as_deref();
     let reason = ended.reason.as_deref().unwrap_or_default();
     if reason == "OOMKilled" {
-        let message = "the target release exceeded the memory limit of the preflight".to_owned();
+        let message = "the preflight exceeded its memory limit".to_owned();
         return PreflightError::transient(preflight_failed::OOM_KILLED, message);
     }
     if matches!(reason, "ContainerCannotRun" | "StartError")
@@ -261,11 +261,11 @@ fn termination_error(ended: &ContainerStateTerminated, has_results: bool) -> Pre
     }
     if KILL_EXIT_CODES.contains(&ended.exit_code) {
         let signal = ended.exit_code - 128;
-        let message = format!("signal {signal} terminated the target release");
+        let message = format!("signal {signal} terminated the preflight of the target release");
         return PreflightError::transient(preflight_failed::KILLED, message);
     }
     let (code, message) = (ended.exit_code, quoted(message));
-    let message = format!("the target release exited with code {code}: {message}");
+    let message = format!("the preflight of the target release exited with code {code}: {message}");
     PreflightError::transient(preflight_failed::CRASH_LOOP_BACK_OFF, message)
 }
 

@@ -11,7 +11,10 @@ use super::request::RequestedRelease;
 use super::run_state::RunContext;
 use crate::own_release::OwnRelease;
 use crate::payload;
-use crate::retrieval::{Failure, Job, Order, Progress, Retrieved, Retriever, Signed};
+use crate::retrieval::{
+    FetchRequest, RetrievalFailure, RetrievalJob, RetrievalProgress, Retrieved, Retriever,
+    SignatureRequirement,
+};
 use crate::stage::updates::same_content;
 
 /// Retrieves target releases.
@@ -19,7 +22,7 @@ pub(super) struct ReleaseFetcher {
     own: Arc<OwnRelease>,
     own_content: Arc<fairway_release::Release>,
     retriever: Arc<Retriever>,
-    job: Option<Job>,
+    job: Option<RetrievalJob>,
 }
 
 /// A target release that is retrieved and verified.
@@ -95,31 +98,32 @@ impl ReleaseFetcher {
             let content = Arc::clone(&self.own_content);
             return Ok(Some(Retrieved { content, unverified: None }));
         }
-        let signed = if target.forced { Signed::Should } else { Signed::Must };
-        let order = Order { image: target.image.clone(), signed };
+        let signed =
+            if target.forced { SignatureRequirement::Should } else { SignatureRequirement::Must };
+        let order = FetchRequest { image: target.image.clone(), signed };
         if !self.job.as_ref().is_some_and(|job| job.is_for(&order, &view.ways)) {
             self.job = None;
         }
-        let begin = || Job::begin(&self.retriever, order, view.ways.clone());
+        let begin = || RetrievalJob::begin(&self.retriever, order, view.ways.clone());
         match self.job.get_or_insert_with(begin).progress() {
-            Progress::Done(retrieved) => Ok(Some(retrieved.clone())),
-            Progress::Running => Ok(None),
-            Progress::Failed(failure) => Err(retrieval_error(failure)),
+            RetrievalProgress::Done(retrieved) => Ok(Some(retrieved.clone())),
+            RetrievalProgress::Running => Ok(None),
+            RetrievalProgress::Failed(failure) => Err(retrieval_error(failure)),
         }
     }
 }
 
-fn retrieval_error(failure: &Failure) -> PreflightError {
+fn retrieval_error(failure: &RetrievalFailure) -> PreflightError {
     match failure {
-        Failure::Retrieval(why) => {
+        RetrievalFailure::Retrieval(why) => {
             let message = format!("cannot retrieve the release: {why}");
             PreflightError::transient(preflight_failed::RETRIEVE_PAYLOAD, message)
         }
-        Failure::Signature(why) => {
-            let message = format!("release not started: {why}");
+        RetrievalFailure::Signature(why) => {
+            let message = format!("preflight not started: {why}");
             PreflightError::transient(preflight_failed::IMAGE_VERIFICATION_FAILED, message)
         }
-        Failure::Content(why) => {
+        RetrievalFailure::Content(why) => {
             let message = format!("invalid release: {why}");
             PreflightError::transient(preflight_failed::LOAD_PAYLOAD, message)
         }

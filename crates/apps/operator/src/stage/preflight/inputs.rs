@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use fairway_findings::record::KEEP_RESULTS;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use tokio::sync::watch;
 
-use crate::cluster::{self, Features, Objects, ReaderRoles, Sight};
+use crate::cluster::{self, ClusterWatches, Features, Objects, ReaderRoles};
 use crate::own_release::OwnRelease;
-use crate::retrieval::{Asked, Ways};
+use crate::retrieval::{FetchConfig, FetchInputs};
 use crate::settings::SelectionSettings;
 use crate::stage::updates::{Updates, same_content};
 
@@ -31,7 +31,7 @@ pub struct Inputs {
     /// Feature gates of the cluster.
     pub features: watch::Receiver<Option<Features>>,
     /// Cluster settings that manifests depend on.
-    pub surroundings: watch::Receiver<Option<cluster::Surroundings>>,
+    pub surroundings: watch::Receiver<Option<cluster::InjectedConfig>>,
     /// `ClusterRoles` that are aggregated into the read permissions of preflights.
     pub reader_roles: ReaderRoles,
     /// Releases of the update service.
@@ -55,14 +55,14 @@ pub struct PreflightPlacement {
 #[derive(Clone)]
 pub(super) struct ManifestContext {
     pub(super) features: Features,
-    pub(super) cluster: cluster::Surroundings,
+    pub(super) cluster: cluster::InjectedConfig,
 }
 
 /// Consistent snapshot of the inputs.
 pub(super) struct View {
     pub(super) generation: i64,
     pub(super) cluster_version: Arc<ClusterVersion>,
-    pub(super) ways: Ways,
+    pub(super) ways: FetchConfig,
     /// Cluster state that manifests depend on, once all of it is known.
     pub(super) surroundings: Option<ManifestContext>,
     /// `ClusterRoles` that are aggregated into the read permissions of preflights, once they are
@@ -90,7 +90,7 @@ impl View {
 impl Inputs {
     /// Subscribes to the watches.
     pub fn new(
-        sight: &Sight,
+        sight: &ClusterWatches,
         own: &Arc<OwnRelease>,
         own_content: &Arc<fairway_release::Release>,
         updates: watch::Receiver<Option<Arc<Updates>>>,
@@ -110,12 +110,13 @@ impl Inputs {
 
     /// Takes a snapshot; `None` before the inputs of release retrieval are known.
     pub(super) fn snapshot(&mut self) -> Option<View> {
-        let asked = Asked::look(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
+        let asked =
+            FetchInputs::read(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
         let features = self.features.borrow_and_update().clone();
         let surroundings = self.surroundings.borrow_and_update().clone();
         let reader_roles = self.reader_roles.look();
         let updates = self.updates.borrow_and_update().clone();
-        let Asked { generation, cluster_version, ways } = asked?;
+        let FetchInputs { generation, cluster_version, ways } = asked?;
         Some(View {
             generation,
             ways,

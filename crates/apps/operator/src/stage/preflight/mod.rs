@@ -2,18 +2,22 @@
 //!
 //! A request with the mode `Preflight` is not an update. The operator starts the target release
 //! beside itself, with read access only, and reports its findings as risks of the update and in
-//! three conditions. The rollout is not affected.
+//! three conditions. The rollout is not affected. At most one run exists in the cluster, and the
+//! operator removes it before it creates another. After a restart, the operator finds a run by its
+//! Deployment, and continues it if it is on the same node.
 //!
-//! | module | responsibility |
+//! | module | content |
 //! | --- | --- |
-//! | `stage` | the loop: decides about requests, runs and results |
-//! | `request` | interprets `spec.desiredUpdate` |
-//! | `attempt` | state of one request: timeouts, retries, end |
-//! | `fetcher` | retrieves and verifies the target release |
-//! | `run_state` | the single run in the cluster; the previous one is always removed before a new one is created |
-//! | `active_run`, `monitor`, `diagnosis` | watch a run, decide whether it continues, explain its errors |
+//! | `stage`, `inputs` | the loop: decisions about requests, runs and results; its inputs |
+//! | `request` | interpretation of `spec.desiredUpdate` |
+//! | `attempt` | processing of one request: timeouts, retries, end |
+//! | `fetcher` | retrieval and verification of the target release |
+//! | `run_state` | the single run in the cluster |
 //! | `deployment`, `writer` | objects of a run, their creation and removal |
+//! | `active_run`, `monitor` | watches of a run, and the decision whether it continues |
+//! | `diagnosis` | errors of a run, from Pods and events |
 //! | `run_directory`, `results_root` | untrusted files that a run writes on the node |
+//! | `reader_roles` | verification that aggregated roles grant read access only |
 //! | [`jobs`] | Jobs that a run requests for the checks of components |
 //! | [`dry_run`] | server-side dry run of all manifests, by the operator itself |
 //! | `result_store` | results of all targets: risks, records, events, metrics |
@@ -42,16 +46,11 @@ pub use inputs::{Inputs, PreflightPlacement};
 pub use stage::run;
 pub use writer::{PreflightWriter, RequestError};
 
-#[doc(hidden)]
-pub use self::{
-    PreflightOutcome as Outcome, PreflightPlacement as Place, PreflightWriter as Hands,
-};
-
 use std::collections::BTreeMap;
 
 use fairway_api::OperatorCondition;
 use fairway_api::cluster_version::Release;
-use fairway_risk::Concern;
+use fairway_risk::ReportedRisk;
 use jiff::Timestamp;
 
 /// Output of the preflight stage.
@@ -62,7 +61,7 @@ pub struct Preflight {
     /// `PreflightRunning`, `PreflightCompleted` and `PreflightFailed`.
     pub conditions: [OperatorCondition; 3],
     /// Findings as risks, for the risk ledger.
-    pub concerns: Vec<Concern>,
+    pub concerns: Vec<ReportedRisk>,
     /// Releases with results that the update service does not offer.
     pub not_offered: Vec<Release>,
     /// Summary of each release with results, by image.

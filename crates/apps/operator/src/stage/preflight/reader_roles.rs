@@ -15,7 +15,7 @@ pub(super) fn error(roles: &[Objects<ClusterRole>]) -> Option<PreflightError> {
         roles.values().filter_map(|role| write_permission(role)).collect::<Vec<_>>().join("; ")
     });
     let message = found.find(|message| !message.is_empty())?;
-    let message = format!("added ClusterRoles grant more than read access: {message}");
+    let message = format!("aggregated ClusterRoles grant more than read access: {message}");
     Some(PreflightError::permanent(preflight_failed::READER_ROLE_REFUSED, message))
 }
 
@@ -66,8 +66,8 @@ mod tests {
         .map(|roles| error(&roles).map_or("nothing".to_owned(), |error| error.message));
         insta::assert_snapshot!(message.join("\n"), @r"
         nothing
-        added ClusterRoles grant more than read access: ClusterRole a-secrets, rules[0].resources[0]: a check may read Secrets only in one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check may read only the subresources pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check must name its resources, without wildcards; ClusterRole d-write, rules[0].verbs[0]: a check may only get, list and watch
-        added ClusterRoles grant more than read access: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may only get, list and watch
+        aggregated ClusterRoles grant more than read access: ClusterRole a-secrets, rules[0].resources[0]: a check may read Secrets only in one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check may read only the subresources pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check must name its resources, without wildcards; ClusterRole d-write, rules[0].verbs[0]: a check may only get, list and watch
+        aggregated ClusterRoles grant more than read access: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may only get, list and watch
         ");
     }
 }

@@ -3,7 +3,7 @@
 use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory, UpdateMode};
 
 use crate::settings::OnUpdate;
-use crate::stage::meaning::{self, Meaning, Places};
+use crate::stage::release_lookup::{self, LookupResult, ReleaseLookup};
 use crate::stage::updates::{Updates, same_content};
 
 /// A preflight request.
@@ -141,15 +141,15 @@ fn implicit(update: &Update, context: RequestContext) -> PreflightRequest {
         offered.chain(context.examined).collect()
     });
     let newest = context.history.first();
-    let places = Places {
+    let places = ReleaseLookup {
         own: context.own,
         is_multi: context.own.architecture.is_some(),
         begun: newest.and_then(|newest| Some((newest.image.as_str(), newest.version.as_deref()?))),
         offered: offered.as_deref(),
         history: context.history,
     };
-    match meaning::of(update, places) {
-        Meaning::Release { image, version } if is_pinned(image) => {
+    match release_lookup::find_release(update, places) {
+        LookupResult::Release { image, version } if is_pinned(image) => {
             let has_begun = context.desired.is_none_or(|desired| same_content(desired, image));
             if has_begun {
                 return PreflightRequest::Nothing;
@@ -162,11 +162,11 @@ fn implicit(update: &Update, context: RequestContext) -> PreflightRequest {
                 implicit: true,
             })
         }
-        Meaning::NotKnownYet { version } => {
+        LookupResult::NotKnownYet { version } => {
             PreflightRequest::NotKnownYet { version: version.to_owned(), implicit: true }
         }
         // The stage `target` reports updates that cannot be resolved.
-        Meaning::Release { .. } | Meaning::Nothing => PreflightRequest::Nothing,
+        LookupResult::Release { .. } | LookupResult::Nothing => PreflightRequest::Nothing,
     }
 }
 

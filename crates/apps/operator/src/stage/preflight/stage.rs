@@ -45,7 +45,7 @@ pub async fn run(
         found = writer.list_records(&namespace) => found,
         () = out.closed() => return,
     };
-    let (announcer, announce) = event::announcer(client.clone(), leadership.clone());
+    let (announcer, announce) = event::event_recorder(client.clone(), leadership.clone());
     let (store, saves) = records::store(client, &namespace, leadership, &found);
     let targets = ResultStore::new(&inputs.own.release.version, settings.on_update);
     let results = PersistentResults::resume(targets, store, &found, announcer, metrics);

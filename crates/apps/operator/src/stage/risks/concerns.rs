@@ -3,8 +3,10 @@
 use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdateRisk, Release};
 use fairway_api::reason::applies;
 use fairway_api::{ClusterOperator, ClusterVersion, Conditions as _};
-use fairway_risk::sources::{self, ConfigData};
-use fairway_risk::{Candidate, Claim, Concern, Risk, Source, Targets};
+use fairway_risk::sources::{self, ConfigMapData};
+use fairway_risk::{
+    AffectedUpdates, CandidateUpdate, ReportedRisk, Risk, RiskAssessment, RiskSource,
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::{Objects, only};
@@ -26,32 +28,32 @@ pub(super) struct ClusterState<'a> {
     /// `None` if it cannot be read; empty if it does not exist.
     pub(super) admin_gates: Option<&'a Objects<ConfigMap>>,
     pub(super) admin_acks: Option<&'a Objects<ConfigMap>>,
-    pub(super) alerts: &'a [Concern],
+    pub(super) alerts: &'a [ReportedRisk],
     /// Objects of `delete` manifests that still exist.
     pub(super) deleting: &'a [String],
 }
 
 /// Concerns of alerts in the last status. They apply until the alerts are read.
-pub(super) fn remembered_alerts(status: Option<&ClusterVersionStatus>) -> Vec<Concern> {
+pub(super) fn remembered_alerts(status: Option<&ClusterVersionStatus>) -> Vec<ReportedRisk> {
     let risks = status.map_or(&[][..], |status| &status.conditional_update_risks);
     let of_alert = |risk: &ConditionalUpdateRisk| {
         let applies = risk.conditions.find(applies::TYPE)?;
-        let claim = (applies.reason == applies::ALERT_FIRING.code).then(|| Claim {
+        let claim = (applies.reason == applies::ALERT_FIRING.code).then(|| RiskAssessment {
             since: applies.last_transition_time.as_ref().map(|time| time.0),
-            ..Claim::new(applies.status.clone(), &applies.reason, &applies.message)
+            ..RiskAssessment::new(applies.status.clone(), &applies.reason, &applies.message)
         })?;
-        let risk = Risk::always(&risk.name, &risk.message, &risk.url).claiming(claim);
-        Some(Concern { risk, source: Source::Alert, targets: Targets::All })
+        let risk = Risk::always(&risk.name, &risk.message, &risk.url).with_assessment(claim);
+        Some(ReportedRisk { risk, source: RiskSource::Alert, targets: AffectedUpdates::All })
     };
     risks.iter().filter_map(of_alert).collect()
 }
 
 /// All concerns about updates of a cluster at that version.
-pub(super) fn collect<'a>(current: &str, state: ClusterState<'a>) -> Vec<Concern> {
+pub(super) fn collect<'a>(current: &str, state: ClusterState<'a>) -> Vec<ReportedRisk> {
     let ClusterState { cluster_version, operators, admin_gates, admin_acks, alerts, deleting } =
         state;
     let conditions = cluster_version.status.as_ref().map_or(&[][..], |status| &status.conditions);
-    let nothing = ConfigData::new();
+    let nothing = ConfigMapData::new();
     let data = |map: &'a ConfigMap| map.data.as_ref();
     // A platform without the ConfigMap has no gates; one whose ConfigMap cannot be read may have.
     let gates =
@@ -79,10 +81,10 @@ pub(super) fn collect<'a>(current: &str, state: ClusterState<'a>) -> Vec<Concern
 /// Offered releases, and releases with a preflight that are not offered. `here` is the image of the
 /// accepted release.
 pub(super) fn candidates(
-    offered: &[Candidate],
+    offered: &[CandidateUpdate],
     preflight: Option<&Preflight>,
     here: Option<&str>,
-) -> Vec<Candidate> {
+) -> Vec<CandidateUpdate> {
     let preflight_results = preflight.into_iter().flat_map(|preflight| &preflight.not_offered);
     let is_here = |release: &Release| here.is_some_and(|here| same_content(here, &release.image));
     let is_offered = |release: &Release| {
@@ -94,13 +96,16 @@ pub(super) fn candidates(
 }
 
 /// Preflight findings, with the image references of the update service.
-pub(super) fn of_preflight(preflight: Option<&Preflight>, offered: &[Candidate]) -> Vec<Concern> {
+pub(super) fn of_preflight(
+    preflight: Option<&Preflight>,
+    offered: &[CandidateUpdate],
+) -> Vec<ReportedRisk> {
     let found = preflight.into_iter().flat_map(|preflight| &preflight.concerns);
     found.map(|concern| with_offered_image(concern.clone(), offered)).collect()
 }
 
-fn with_offered_image(mut concern: Concern, offered: &[Candidate]) -> Concern {
-    if let Targets::Images(images) = &mut concern.targets {
+fn with_offered_image(mut concern: ReportedRisk, offered: &[CandidateUpdate]) -> ReportedRisk {
+    if let AffectedUpdates::Images(images) = &mut concern.targets {
         let name = |image: String| {
             let mut same = offered
                 .iter()
@@ -136,12 +141,13 @@ mod tests {
             ..ClusterVersionStatus::default()
         };
         let remembered = remembered_alerts(Some(&status));
-        let [Concern { risk, source: Source::Alert, targets: Targets::All }] = &remembered[..]
+        let [ReportedRisk { risk, source: RiskSource::Alert, targets: AffectedUpdates::All }] =
+            &remembered[..]
         else {
             panic!("{remembered:?}");
         };
         assert_eq!(risk.name, "DiskFull");
-        assert_eq!(risk.claim, Some(Claim::new(true, "Alert:firing", "It fires.")));
+        assert_eq!(risk.claim, Some(RiskAssessment::new(true, "Alert:firing", "It fires.")));
         assert_eq!(remembered_alerts(None), []);
     }
 
@@ -180,7 +186,7 @@ mod tests {
 mod looked_at_tests {
     use std::collections::BTreeMap;
 
-    use fairway_risk::{Risk, Source};
+    use fairway_risk::{Risk, RiskSource};
     use fairway_testkit::objects::release;
 
     use super::*;
@@ -194,11 +200,11 @@ mod looked_at_tests {
     fn preflight() -> Preflight {
         let images = [mirrored("5.1.0").image, release("5.2.0").image].into_iter().collect();
         let risk = Risk::always("Found", "It breaks.", "https://example.com");
-        let targets = Targets::Images(images);
+        let targets = AffectedUpdates::Images(images);
         Preflight {
             generation: 1,
             conditions: ["A", "B", "C"].map(|it| fairway_api::OperatorCondition::new(it, false)),
-            concerns: vec![Concern { risk, source: Source::Preflight, targets }],
+            concerns: vec![ReportedRisk { risk, source: RiskSource::Preflight, targets }],
             not_offered: vec![mirrored("5.1.0"), release("5.2.0"), release("5.0.0")],
             outcomes: BTreeMap::new(),
             is_clear: true,
@@ -207,7 +213,7 @@ mod looked_at_tests {
 
     #[test]
     fn candidates_with_same_content_are_merged() {
-        let offered = [Candidate { release: release("5.1.0"), risks: Vec::new() }];
+        let offered = [CandidateUpdate { release: release("5.1.0"), risks: Vec::new() }];
         let here = mirrored("5.0.0").image;
         let all = candidates(&offered, Some(&preflight()), Some(&here));
         let all: Vec<(&str, usize)> = all
@@ -217,12 +223,12 @@ mod looked_at_tests {
         assert_eq!(all, [("5.1.0", 0), ("5.2.0", 1)]);
         let [concern] = &of_preflight(Some(&preflight()), &offered)[..] else { panic!() };
         let images = [release("5.1.0").image, release("5.2.0").image].into_iter().collect();
-        assert_eq!(concern.targets, Targets::Images(images));
+        assert_eq!(concern.targets, AffectedUpdates::Images(images));
     }
 
     #[test]
     fn candidates_without_preflight_are_offered() {
-        let offered = [Candidate { release: release("5.1.0"), risks: Vec::new() }];
+        let offered = [CandidateUpdate { release: release("5.1.0"), risks: Vec::new() }];
         assert_eq!(candidates(&offered, None, None), offered);
         assert_eq!(of_preflight(None, &offered), []);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairway_risk::Outcomes;
+use fairway_risk::QueryOutcomes;
 use fairway_risk::evaluations::{CONFIG_MAP, Evaluation, Evaluations, KEY};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -32,7 +32,7 @@ impl EvaluationLog {
     }
 
     /// Removes queries that are no longer needed. The next publication omits them.
-    pub(super) fn retain(&mut self, outcomes: &Outcomes) {
+    pub(super) fn retain(&mut self, outcomes: &QueryOutcomes) {
         self.known.retain(|query, _| outcomes.contains_key(query));
     }
 
@@ -43,7 +43,7 @@ impl EvaluationLog {
             return None;
         }
         self.unpublished = None;
-        Some(Evaluations::of(&self.known))
+        Some(Evaluations::new(&self.known))
     }
 
     /// Latest time of the next publication.
@@ -62,15 +62,15 @@ pub(super) fn record(evaluations: &Evaluations) -> serde_json::Result<BTreeMap<S
 
 #[cfg(test)]
 mod tests {
-    use fairway_risk::{Answer, Failure};
+    use fairway_risk::{QueryFailure, QueryResult};
     use jiff::Timestamp;
 
     use super::*;
 
     fn result(query: &str, result: Result<f64, &str>, second: i64) -> Evaluation {
         let result = result
-            .map(|value| Answer::Samples(vec![value.into()]))
-            .map_err(|why| Failure::asking(&why));
+            .map(|value| QueryResult::Samples(vec![value.into()]))
+            .map_err(|why| QueryFailure::request_failed(&why));
         Evaluation::new(query, &result, Timestamp::from_second(second).unwrap(), None)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus, ConditionStatus};
-use fairway_risk::{ANNOTATION, Acceptance, Candidate, Concern};
+use fairway_risk::{ANNOTATION, Acceptance, CandidateUpdate, ReportedRisk};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use super::concerns::{self, ClusterState};
 use super::queries::Alerts;
 use crate::cluster::{Objects, only};
 use crate::own_release::OwnRelease;
-use crate::stage::preflight::{Outcome, Preflight};
+use crate::stage::preflight::{Preflight, PreflightOutcome};
 use crate::stage::rollout::Rollout;
 use crate::stage::updates::Updates;
 
@@ -31,7 +31,7 @@ pub(crate) struct Inputs {
     pub(crate) deleting: Vec<String>,
     /// Alerts of the status when this operator started. They apply until the alerts are read, even if
     /// the status changes meanwhile.
-    pub(crate) remembered_alerts: Option<Vec<Concern>>,
+    pub(crate) remembered_alerts: Option<Vec<ReportedRisk>>,
 }
 
 /// The latest values of all inputs.
@@ -47,10 +47,10 @@ pub(super) struct View {
     pub(super) updates: Arc<Updates>,
     pub(super) acceptance: Acceptance,
     /// Offered releases, and releases with a preflight.
-    pub(super) candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<CandidateUpdate>,
     /// Preflight results by image.
-    pub(super) preflight_results: BTreeMap<String, Outcome>,
-    pub(super) concerns: Vec<Concern>,
+    pub(super) preflight_results: BTreeMap<String, PreflightOutcome>,
+    pub(super) concerns: Vec<ReportedRisk>,
 }
 
 impl Inputs {

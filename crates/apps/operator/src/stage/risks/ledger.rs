@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
 use fairway_risk::{
-    Acceptance, Candidate, Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round, Source,
-    Verdict, Withheld,
+    Acceptance, CandidateUpdate, EvaluationInput, Ledger, LedgerEvaluation, OmittedUpdate,
+    PreviousEvaluation, QueryOutcomes, QueryPolicy, RiskSource, UpdateVerdict,
 };
 use jiff::Timestamp;
 
@@ -18,11 +18,11 @@ use crate::metrics;
 pub(super) struct LedgerCache {
     policy: QueryPolicy,
     ledger: Arc<Ledger>,
-    previous: Option<Arc<Previous>>,
+    previous: Option<Arc<PreviousEvaluation>>,
     /// Refused queries; each is counted and logged once.
     refused: BTreeSet<String>,
     /// Updates that the status omits, and invalid entries of the acceptance; each is logged once.
-    withheld: Vec<Withheld>,
+    withheld: Vec<OmittedUpdate>,
     problems: Vec<String>,
     metrics: metrics::Queries,
 }
@@ -45,12 +45,12 @@ impl LedgerCache {
         let (candidates, concerns) = (view.candidates.clone(), view.concerns.clone());
         self.ledger = Arc::new(Ledger::new(&view.current, candidates, concerns));
         let status = view.cluster_version.status.as_ref();
-        let before = || Arc::new(status.map(Previous::from).unwrap_or_default());
+        let before = || Arc::new(status.map(PreviousEvaluation::from).unwrap_or_default());
         self.previous.get_or_insert_with(before);
     }
 
     /// Evaluates the ledger with query results.
-    pub(super) fn evaluate(&self, view: &View, outcomes: Outcomes, now: Timestamp) -> Risks {
+    pub(super) fn evaluate(&self, view: &View, outcomes: QueryOutcomes, now: Timestamp) -> Risks {
         let verdicts = VerdictContext {
             ledger: Arc::clone(&self.ledger),
             outcomes,
@@ -74,16 +74,16 @@ impl LedgerCache {
     }
 
     /// Stores a published evaluation, and logs the updates that the status omits.
-    pub(super) fn set_published(&mut self, evaluated: &Evaluated) {
+    pub(super) fn set_published(&mut self, evaluated: &LedgerEvaluation) {
         for withheld in evaluated.withheld.iter().filter(|one| !self.withheld.contains(one)) {
             tracing::warn!(error = %withheld, "update omitted from status");
         }
         self.withheld.clone_from(&evaluated.withheld);
-        self.previous = Some(Arc::new(Previous::from(evaluated)));
+        self.previous = Some(Arc::new(PreviousEvaluation::from(evaluated)));
     }
 
     /// Counts and logs queries that the policy refuses.
-    fn count_refused(&mut self, candidates: &[Candidate]) {
+    fn count_refused(&mut self, candidates: &[CandidateUpdate]) {
         let risks = candidates.iter().flat_map(|candidate| &candidate.risks);
         let rules = risks.flat_map(|risk| &risk.matching_rules);
         let queries = rules.filter_map(|rule| rule.promql.as_ref()).map(|rule| &rule.promql);
@@ -109,29 +109,30 @@ const MAX_LOGGED_CHARS: usize = 200;
 #[derive(Clone, Debug, Default)]
 pub struct VerdictContext {
     pub(super) ledger: Arc<Ledger>,
-    pub(super) outcomes: Outcomes,
+    pub(super) outcomes: QueryOutcomes,
     pub(super) policy: QueryPolicy,
     pub(super) acceptance: Acceptance,
-    pub(super) previous: Arc<Previous>,
+    pub(super) previous: Arc<PreviousEvaluation>,
 }
 
 impl VerdictContext {
     /// The verdict on an update to a release.
-    pub fn verdict(&self, release: &Release, now: Timestamp) -> Verdict {
+    pub fn verdict(&self, release: &Release, now: Timestamp) -> UpdateVerdict {
         self.ledger.verdict(release, self.round(now))
     }
 
     /// Risks that only the update service and alerts report. They are recommendations; all others
     /// are about a cluster that is not ready for an update.
     pub fn advice(&self) -> BTreeSet<String> {
-        let advises = |source: &&Source| matches!(source, Source::Graph | Source::Alert);
+        let advises =
+            |source: &&RiskSource| matches!(source, RiskSource::Graph | RiskSource::Alert);
         let sources = self.ledger.sources().into_iter();
         let advice = sources.filter(|(_, sources)| sources.iter().all(advises));
         advice.map(|(name, _)| name.to_owned()).collect()
     }
 
-    pub(super) fn round(&self, now: Timestamp) -> Round<'_> {
-        Round {
+    pub(super) fn round(&self, now: Timestamp) -> EvaluationInput<'_> {
+        EvaluationInput {
             outcomes: &self.outcomes,
             policy: &self.policy,
             acceptance: &self.acceptance,
@@ -153,7 +154,7 @@ impl PartialEq for VerdictContext {
 
 #[cfg(test)]
 mod tests {
-    use fairway_risk::{Candidate, Concern, Risk, Targets};
+    use fairway_risk::{AffectedUpdates, CandidateUpdate, ReportedRisk, Risk};
     use fairway_testkit::objects::release;
 
     use super::*;
@@ -162,13 +163,17 @@ mod tests {
     fn advice_excludes_risks_of_the_cluster() {
         let risk = |name: &str| Risk::always(name, "It breaks.", "https://example.com");
         let edge = ["DiskLoss", "Both"].map(|name| risk(name).into()).to_vec();
-        let candidates = vec![Candidate { release: release("5.1.0"), risks: edge }];
-        let says = |name: &str, source| Concern { risk: risk(name), source, targets: Targets::All };
+        let candidates = vec![CandidateUpdate { release: release("5.1.0"), risks: edge }];
+        let says = |name: &str, source| ReportedRisk {
+            risk: risk(name),
+            source,
+            targets: AffectedUpdates::All,
+        };
         let concerns = vec![
-            says("Alert", Source::Alert),
-            says("Both", Source::Overrides),
-            says("Updating", Source::Updating),
-            says("Preflight", Source::Preflight),
+            says("Alert", RiskSource::Alert),
+            says("Both", RiskSource::Overrides),
+            says("Updating", RiskSource::Updating),
+            says("Preflight", RiskSource::Preflight),
         ];
         let ledger = Arc::new(Ledger::new("5.0.0", candidates, concerns));
         let advice = VerdictContext { ledger, ..VerdictContext::default() }.advice();

@@ -1,8 +1,17 @@
 //! The stage `risks`: evaluates the risk ledger, and publishes recommended and conditional updates.
 //!
-//! The stage adds all concerns to the ledger, sends the PromQL queries that the ledger needs at a
-//! limited rate, and evaluates the ledger again after every change. It stores query results in a
-//! ConfigMap for `fairway upgrade explain`.
+//! The stage adds all risks that the cluster and preflights report to the ledger, sends the PromQL
+//! queries that the ledger needs at a limited rate, and evaluates the ledger again after every
+//! change. It stores query results in a ConfigMap for `fairway upgrade explain`.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `inputs` | inputs of the stage |
+//! | `concerns` | risks from the state of the cluster and from preflights |
+//! | `ledger` | the risk ledger of this cluster, and verdicts on other releases |
+//! | `queries` | PromQL queries and alerts, at a limited rate |
+//! | `telemetry` | sources of metrics: Prometheus or a metrics snapshot |
+//! | `evaluation_log` | query results in a ConfigMap |
 
 mod concerns;
 mod evaluation_log;
@@ -15,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_risk::{Evaluated, schedule};
+use fairway_risk::{LedgerEvaluation, schedule};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -27,7 +36,7 @@ use crate::election::Leadership;
 use crate::metrics;
 use crate::records::{self, Store};
 use crate::settings::RiskSettings;
-use crate::stage::preflight::Outcome;
+use crate::stage::preflight::PreflightOutcome;
 use crate::stage::updates::same_content;
 use ledger::LedgerCache;
 use queries::{Alerts, QueryRunner};
@@ -45,16 +54,16 @@ pub struct Risks {
     /// Digest of the update graph.
     pub graph_digest: String,
     /// Evaluation of the offered updates.
-    pub evaluated: Evaluated,
+    pub evaluated: LedgerEvaluation,
     /// Verdicts on other releases.
     pub verdicts: VerdictContext,
     /// Preflight results by image. Their findings are in the ledger.
-    pub preflight_results: BTreeMap<String, Outcome>,
+    pub preflight_results: BTreeMap<String, PreflightOutcome>,
 }
 
 impl Risks {
     /// The preflight result of a release, by content.
-    pub fn preflight_result(&self, image: &str) -> Option<&Outcome> {
+    pub fn preflight_result(&self, image: &str) -> Option<&PreflightOutcome> {
         let mut all = self.preflight_results.iter();
         all.find(|(preflight_results, _)| same_content(preflight_results, image))
             .map(|(_, outcome)| outcome)
@@ -108,7 +117,11 @@ async fn work(
     out: watch::Sender<Option<Arc<Risks>>>,
 ) {
     let RiskSettings { metrics: source, min_interval, burst, policy } = settings;
-    let pace = schedule::Settings { min_interval, burst, ..schedule::Settings::default() };
+    let pace = schedule::SchedulerSettings {
+        min_interval,
+        burst,
+        ..schedule::SchedulerSettings::default()
+    };
     let mut ledger_cache = LedgerCache::new(policy, metrics.clone());
     let mut queries =
         QueryRunner::new(Telemetry::new(source, kube, metrics.clone()), pace, metrics);

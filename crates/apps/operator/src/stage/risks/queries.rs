@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_risk::evaluations::{Evaluation, Evaluations};
-use fairway_risk::schedule::{Due, Moment, Scheduler, Settings};
-use fairway_risk::{Answer, Concern, Failure, Outcomes, sources};
+use fairway_risk::schedule::{MonotonicTime, NextAction, Scheduler, SchedulerSettings};
+use fairway_risk::{QueryFailure, QueryOutcomes, QueryResult, ReportedRisk, sources};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -31,7 +31,7 @@ pub(super) struct QueryRunner {
     began: Instant,
     in_flight: FuturesUnordered<BoxFuture<'static, Response>>,
     queries_in_flight: usize,
-    due: Due,
+    due: NextAction,
     alerts: Alerts,
     alerts_due: Option<Instant>,
     metrics: metrics::Queries,
@@ -45,15 +45,16 @@ pub(super) enum Alerts {
     /// No request ever had a valid response.
     Unknown,
     /// Concerns of the firing alerts.
-    Known(Vec<Concern>),
+    Known(Vec<ReportedRisk>),
 }
 
 impl Alerts {
     /// Updates the alerts; returns whether they changed. Annotations have numbers that change every
     /// minute, so the same alerts keep their texts.
-    fn update(&mut self, latest: Vec<Concern>) -> bool {
-        let same = |(one, other): (&Concern, &Concern)| {
-            let since = |concern: &Concern| concern.risk.claim.as_ref().map(|claim| claim.since);
+    fn update(&mut self, latest: Vec<ReportedRisk>) -> bool {
+        let same = |(one, other): (&ReportedRisk, &ReportedRisk)| {
+            let since =
+                |concern: &ReportedRisk| concern.risk.claim.as_ref().map(|claim| claim.since);
             one.risk.name == other.risk.name && since(one) == since(other)
         };
         match self {
@@ -75,19 +76,23 @@ impl Alerts {
             tracing::debug!(error, "cannot read alerts; using previous alerts");
             return false;
         }
-        tracing::warn!(error, "cannot read alerts; using alerts of the status");
+        tracing::warn!(error, "cannot read alerts; using alerts from the status");
         *self = Self::Unknown;
         true
     }
 }
 
 enum Response {
-    Query { query: String, result: Result<Answer, Failure> },
+    Query { query: String, result: Result<QueryResult, QueryFailure> },
     Alerts(Option<Result<Vec<u8>, String>>),
 }
 
 impl QueryRunner {
-    pub(super) fn new(telemetry: Telemetry, pace: Settings, metrics: metrics::Queries) -> Self {
+    pub(super) fn new(
+        telemetry: Telemetry,
+        pace: SchedulerSettings,
+        metrics: metrics::Queries,
+    ) -> Self {
         let now = Instant::now();
         Self {
             telemetry: Arc::new(telemetry),
@@ -96,7 +101,7 @@ impl QueryRunner {
             began: now,
             in_flight: FuturesUnordered::new(),
             queries_in_flight: 0,
-            due: Due::Idle,
+            due: NextAction::Idle,
             alerts: Alerts::Pending,
             alerts_due: Some(now),
             metrics,
@@ -104,7 +109,7 @@ impl QueryRunner {
     }
 
     /// The latest result of every query, and the time of queries that wait long.
-    pub(super) fn outcomes(&self, now: Timestamp) -> Outcomes {
+    pub(super) fn outcomes(&self, now: Timestamp) -> QueryOutcomes {
         self.scheduler.outcomes_at(self.now(), now)
     }
 
@@ -141,7 +146,7 @@ impl QueryRunner {
         }
         while self.queries_in_flight < MAX_IN_FLIGHT {
             self.due = self.scheduler.next_due(self.now());
-            let Due::Query(query) = &self.due else { return };
+            let NextAction::Query(query) = &self.due else { return };
             self.queries_in_flight += 1;
             self.in_flight.push(Box::pin(send(Arc::clone(&self.telemetry), query.clone())));
         }
@@ -150,9 +155,9 @@ impl QueryRunner {
     /// Whether no result is expected within `horizon`.
     pub(super) fn is_idle_for(&self, horizon: Duration) -> bool {
         let soon = match &self.due {
-            Due::Query(_) => true,
-            Due::SleepUntil(moment) => moment.0 < self.now().0 + horizon,
-            Due::Idle => false,
+            NextAction::Query(_) => true,
+            NextAction::SleepUntil(moment) => moment.0 < self.now().0 + horizon,
+            NextAction::Idle => false,
         };
         self.queries_in_flight == 0 && !soon
     }
@@ -160,9 +165,9 @@ impl QueryRunner {
     /// Time of the next request.
     pub(super) fn due(&self) -> Option<Instant> {
         let query = match &self.due {
-            Due::SleepUntil(Moment(since)) => Some(self.began + *since),
+            NextAction::SleepUntil(MonotonicTime(since)) => Some(self.began + *since),
             // A free slot has sent it already; without one, a result comes first.
-            Due::Query(_) | Due::Idle => None,
+            NextAction::Query(_) | NextAction::Idle => None,
         };
         [query, self.alerts_due].into_iter().flatten().min()
     }
@@ -203,9 +208,9 @@ impl QueryRunner {
         }
     }
 
-    fn record_result(&mut self, query: &str, result: &Result<Answer, Failure>) {
+    fn record_result(&mut self, query: &str, result: &Result<QueryResult, QueryFailure>) {
         let (now, time) = (self.now(), fairway_clock::now());
-        let outcome = result.as_ref().map_err(Clone::clone).and_then(Answer::outcome);
+        let outcome = result.as_ref().map_err(Clone::clone).and_then(QueryResult::outcome);
         match &outcome {
             Ok(_) => self.metrics.answered(time),
             Err(failure) => {
@@ -219,8 +224,8 @@ impl QueryRunner {
         self.log.record(Evaluation::new(query, result, time, next));
     }
 
-    fn now(&self) -> Moment {
-        Moment(self.began.elapsed())
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime(self.began.elapsed())
     }
 }
 
@@ -231,15 +236,15 @@ async fn send(telemetry: Arc<Telemetry>, query: String) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use fairway_risk::{Claim, Risk, Source, Targets};
+    use fairway_risk::{AffectedUpdates, Risk, RiskAssessment, RiskSource};
 
     use super::*;
 
-    fn alert(name: &str, message: &str, since: i64) -> Concern {
+    fn alert(name: &str, message: &str, since: i64) -> ReportedRisk {
         let since = Timestamp::from_second(since).ok();
-        let claim = Claim { since, ..Claim::new(true, "Alert:firing", message) };
-        let risk = Risk::always(name, message, "https://example.com").claiming(claim);
-        Concern { risk, source: Source::Alert, targets: Targets::All }
+        let claim = RiskAssessment { since, ..RiskAssessment::new(true, "Alert:firing", message) };
+        let risk = Risk::always(name, message, "https://example.com").with_assessment(claim);
+        ReportedRisk { risk, source: RiskSource::Alert, targets: AffectedUpdates::All }
     }
 
     #[test]

@@ -219,7 +219,7 @@ impl ReleaseRollout<'_> {
             let is_known = self.operator(&task.id.name).is_some();
             if !is_known && let Err(error) = self.apply(&self.manifests()[task.position]).await {
                 let error = text::cause(&error);
-                tracing::warn!(manifest = %task, error, "cannot create ClusterOperator early");
+                tracing::warn!(manifest = %task, error, "cannot precreate ClusterOperator");
                 continue;
             }
             self.ensure_related_objects(task).await;

@@ -1,8 +1,18 @@
 //! The stage `rollout`: applies the manifests of the target release, and corrects drift afterwards.
 //!
-//! `run` follows the target. `release_rollout` runs the task graph of one release, `reconcile`
-//! applies one manifest and requeues it after failure. `progress` counts manifests and publishes
-//! snapshots; `summary` makes condition messages of them.
+//! Each manifest is applied, and then waits for the next event of its object or ClusterOperator.
+//! The stage does not poll. A failed manifest is requeued with backoff, while all manifests that do
+//! not depend on it continue. An interrupted rollout starts again and finds most objects in the
+//! desired state. [`Rollout`] is published as a whole: counts, phase and failures of the same time.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `run` | the loop of the stage: follows the target, and hands over to a new operator |
+//! | `release_rollout` | rollout of one release in the order of its task graph |
+//! | `reconcile` | reconciliation of one manifest |
+//! | `cluster_operator` | ClusterOperators that a rollout waits for |
+//! | `progress` | progress by manifest |
+//! | [`summary`] | summaries of failures for conditions |
 
 mod cluster_operator;
 mod progress;
@@ -15,7 +25,7 @@ pub use run::{Inputs, RetryPolicy, RolloutWriters, run};
 
 use fairway_api::cluster_version::{UpdateHistory, UpdateState};
 use fairway_release::ObjectId;
-use fairway_release::task_graph::Mode;
+use fairway_release::task_graph::RolloutMode;
 use jiff::Timestamp;
 
 use crate::stage::updates::same_content;
@@ -90,11 +100,11 @@ impl Phase {
 
     /// Order of the manifests. All attempts count as the first: the requeue of one manifest does
     /// not start the others again.
-    fn mode(self) -> Mode {
+    fn mode(self) -> RolloutMode {
         match self {
-            Self::Installing => Mode::Initializing,
-            Self::Updating => Mode::Updating,
-            Self::Reconciling => Mode::Reconciling { attempt: 0 },
+            Self::Installing => RolloutMode::Initializing,
+            Self::Updating => RolloutMode::Updating,
+            Self::Reconciling => RolloutMode::Reconciling { attempt: 0 },
         }
     }
 

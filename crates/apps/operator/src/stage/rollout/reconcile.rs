@@ -194,7 +194,7 @@ impl ReleaseRollout<'_> {
             return None;
         }
         let what = format!(
-            "not applied: it does not run the release image {image}, so no operator would \
+            "not applied: the object does not run the release image {image}, so no operator would \
              continue the rollout. Request another release, or list the object as unmanaged in \
              spec.overrides of ClusterVersion"
         );

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fairway_api::ClusterOperator;
 use fairway_api::cluster_version::Release;
-use fairway_release::task_graph::{Round, Task};
+use fairway_release::task_graph::{GraphExecution, Task};
 use fairway_release::{Manifest, ObjectId, TaskGraph};
 use futures::StreamExt as _;
 use futures::stream::{self, FuturesUnordered};
@@ -105,7 +105,7 @@ impl<'a> ReleaseRollout<'a> {
         self.start().await;
         let phase = self.phase();
         let tasks = self.by_object();
-        let mut round = Round::new(&self.graph, self.graph.nodes().len());
+        let mut round = GraphExecution::new(&self.graph, self.graph.nodes().len());
         let mut nodes = FuturesUnordered::new();
         let mut reconciling = FuturesUnordered::new();
         let mut operators = self.shared.operators.clone();

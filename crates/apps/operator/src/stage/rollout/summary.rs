@@ -44,7 +44,7 @@ fn summary(effect: Effect, failures: &[Failure]) -> Option<FailureSummary> {
                 several.iter().map(|failure| failure.message.as_str()).collect();
             let first = match effect {
                 Effect::Report => "Multiple problems are reported:",
-                Effect::Wait | Effect::Fail => "Multiple errors are preventing progress:",
+                Effect::Wait | Effect::Fail => "Several errors block the rollout:",
             };
             let listed = messages.iter().take(MAX_LISTED).map(|line| format!("\n* {line}"));
             let rest = messages.len().saturating_sub(MAX_LISTED);
@@ -318,7 +318,7 @@ mod tests {
         insta::assert_snapshot!(text(&[&degraded, &updating]), @"Report ClusterOperatorDegraded: Cluster operator a is degraded: Slow: very");
         insta::assert_snapshot!(text(&[&degraded, &updating, &down]), @"Fail ClusterOperatorNotAvailable: Cluster operator b is not available: Crash: loop");
         insta::assert_snapshot!(text(&[&degraded, &error, &down, &error]), @r"
-        Fail MultipleErrors: Multiple errors are preventing progress:
+        Fail MultipleErrors: Several errors block the rollout:
         * Cluster operator b is not available: Crash: loop
         * Could not update x
         ");

@@ -86,9 +86,10 @@ pub(super) fn initial_failing() -> OperatorCondition {
 /// `Failing` for a release without an image.
 pub(super) fn failing_without_image(release: &Release) -> Option<OperatorCondition> {
     release.image.is_empty().then(|| {
-        OperatorCondition::new(failing::TYPE, true)
-            .reason(failing::NO_DESIRED_IMAGE)
-            .message("The operator does not know its release image and cannot roll out a release")
+        OperatorCondition::new(failing::TYPE, true).reason(failing::NO_DESIRED_IMAGE).message(
+            "The release image of the operator is unknown, so the operator cannot roll out a \
+                 release",
+        )
     })
 }
 

@@ -1,6 +1,15 @@
 //! The stage `status`: the only writer of the status of ClusterVersion.
 //!
-//! It composes the latest outputs of all stages and writes the status if it differs from the live one.
+//! It composes the latest outputs of all stages and writes the status if it differs from the live
+//! one. The status is a function of these outputs, the previous status and the time.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `compose` | the status as a function |
+//! | `conditions` | conditions about the target release |
+//! | `history` | history of releases |
+//! | `invalid` | the condition `Invalid` |
+//! | `rate_limit` | rate limit of writes: transitions first, progress last |
 
 mod compose;
 mod conditions;

@@ -10,7 +10,7 @@ use fairway_api::cluster_version::{
 };
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
-use fairway_risk::{Candidate, Evaluated};
+use fairway_risk::{CandidateUpdate, LedgerEvaluation};
 use fairway_testkit::objects;
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -42,8 +42,10 @@ fn own() -> OwnRelease {
 }
 
 fn offering(versions: &[&str]) -> Updates {
-    let candidate =
-        |version: &&str| Candidate { release: objects::release(version), ..Candidate::default() };
+    let candidate = |version: &&str| CandidateUpdate {
+        release: objects::release(version),
+        ..CandidateUpdate::default()
+    };
     Updates {
         generation: 1,
         candidates: versions.iter().map(candidate).collect(),
@@ -55,7 +57,7 @@ fn offering(versions: &[&str]) -> Updates {
 
 fn recommending(versions: &[&str]) -> Risks {
     let available_updates = versions.iter().map(|version| objects::release(version)).collect();
-    let evaluated = Evaluated { available_updates, ..Evaluated::default() };
+    let evaluated = LedgerEvaluation { available_updates, ..LedgerEvaluation::default() };
     Risks { generation: 1, evaluated, ..Risks::default() }
 }
 
@@ -238,9 +240,9 @@ fn invalid_if_version_is_not_offered() {
 
     let twice = Updates {
         candidates: ["one", "two"]
-            .map(|image| Candidate {
+            .map(|image| CandidateUpdate {
                 release: Release { image: image.to_owned(), ..objects::release("5.0.2") },
-                ..Candidate::default()
+                ..CandidateUpdate::default()
             })
             .into(),
         ..updates.clone()
@@ -260,7 +262,7 @@ fn invalid_if_multi_architecture_release_is_missing() {
     let multi = |version: &str| {
         let architecture = Some(Architecture::Multi);
         let release = Release { architecture, ..objects::release(version) };
-        let candidates = [Candidate { release, ..Candidate::default() }].into();
+        let candidates = [CandidateUpdate { release, ..CandidateUpdate::default() }].into();
         Updates { candidates, ..updates.clone() }
     };
     assert!(invalid(request(), &multi("5.0.2")).is_some(), "the architecture changes first");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::{self, UpdateHistory};
 use fairway_release::Release;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 
 use crate::own_release::OwnRelease;
 use crate::payload::{self, Payload};
@@ -21,7 +21,7 @@ pub(super) struct AcceptedRelease {
     /// What was overridden to accept it, for the history.
     pub(super) overridden: Option<String>,
     /// The payload for the last filter, so that an unchanged filter selects only once.
-    selected: Option<(Filter, Arc<Payload>)>,
+    selected: Option<(ManifestFilter, Arc<Payload>)>,
 }
 
 impl AcceptedRelease {
@@ -62,7 +62,7 @@ impl AcceptedRelease {
     }
 
     /// The manifests for this cluster; none before the release is read.
-    pub(super) fn payload(&mut self, filter: Filter) -> Arc<Payload> {
+    pub(super) fn payload(&mut self, filter: ManifestFilter) -> Arc<Payload> {
         if let Some((known, payload)) = &self.selected
             && *known == filter
         {

@@ -3,8 +3,8 @@
 use fairway_api::condition::is_legal_reason;
 use fairway_api::reason::{precondition, recommended};
 use fairway_api::{ConditionStatus, limits};
-use fairway_risk::gate::Refusal;
-use fairway_risk::{Exposure, Verdict};
+use fairway_risk::UnacceptedRisks;
+use fairway_risk::{RiskExposure, UpdateVerdict};
 
 use super::preconditions::PreconditionFailure;
 use crate::settings::OnUpdate;
@@ -16,7 +16,7 @@ pub(super) struct OverriddenRisks<'a> {
     /// Version of the requested release.
     pub(super) to: &'a str,
     /// Verdict of the risk ledger.
-    pub(super) verdict: &'a Verdict,
+    pub(super) verdict: &'a UpdateVerdict,
     /// Whether the update service offers the update.
     pub(super) offered: bool,
     /// Whether the update graph was retrieved.
@@ -28,7 +28,7 @@ pub(super) struct OverriddenRisks<'a> {
     /// Failed preconditions of a forced update.
     pub(super) forced: &'a [PreconditionFailure],
     /// Unaccepted risks of a forced update.
-    pub(super) unaccepted: Option<&'a Refusal>,
+    pub(super) unaccepted: Option<&'a UnacceptedRisks>,
     /// Error of the signature verification of a forced update.
     pub(super) unverified: Option<&'a str>,
 }
@@ -47,7 +47,8 @@ pub(super) fn text(overridden: &OverriddenRisks) -> Option<String> {
 /// A headline, a reason for programs, a paragraph for each risk, and the names of accepted risks.
 fn not_recommended(overridden: &OverriddenRisks) -> Option<String> {
     let OverriddenRisks { from, to, verdict, offered, is_answered, has_channel, .. } = overridden;
-    let risks: Vec<&Exposure> = verdict.exposures.iter().filter(|risk| is_listed(risk)).collect();
+    let risks: Vec<&RiskExposure> =
+        verdict.exposures.iter().filter(|risk| is_listed(risk)).collect();
     let headline = match (offered, risks.is_empty()) {
         (true, true) => return None,
         (true, false) => {
@@ -76,9 +77,9 @@ fn not_recommended(overridden: &OverriddenRisks) -> Option<String> {
 }
 
 /// Whether a risk is listed. The headline reports an update that is not offered.
-fn is_listed(risk: &Exposure) -> bool {
+fn is_listed(risk: &RiskExposure) -> bool {
     let not_offered = recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
-    risk.concerns_this_cluster() && !risk.advisory && risk.name != not_offered
+    risk.may_apply() && !risk.advisory && risk.name != not_offered
 }
 
 /// Preflight findings that do not block the update.
@@ -86,7 +87,7 @@ fn advice(OverriddenRisks { to, verdict, on_update, .. }: &OverriddenRisks) -> O
     if *on_update == OnUpdate::Off {
         return None;
     }
-    let advice = verdict.exposures.iter().filter(|risk| risk.is_advice());
+    let advice = verdict.exposures.iter().filter(|risk| risk.is_advisory());
     let lines: Vec<String> = advice
         .map(|risk| format!("* {}: {} ({})", risk.name, risk.description, risk.message))
         .collect();
@@ -94,8 +95,8 @@ fn advice(OverriddenRisks { to, verdict, on_update, .. }: &OverriddenRisks) -> O
 }
 
 /// The reason of the condition `Recommended` if no risk were accepted.
-fn reason<'a>(risks: &[&'a Exposure]) -> &'a str {
-    let applies = |risk: &&Exposure| risk.status == ConditionStatus::True;
+fn reason<'a>(risks: &[&'a RiskExposure]) -> &'a str {
+    let applies = |risk: &&RiskExposure| risk.status == ConditionStatus::True;
     match risks {
         risks if !risks.iter().any(applies) => recommended::EVALUATION_FAILED.code,
         [only] if is_legal_reason(&only.name) => &only.name,
@@ -104,7 +105,7 @@ fn reason<'a>(risks: &[&'a Exposure]) -> &'a str {
     }
 }
 
-fn acceptance(risks: &[&Exposure]) -> Option<String> {
+fn acceptance(risks: &[&RiskExposure]) -> Option<String> {
     let names = |accepted: bool| {
         let those = risks.iter().filter(|risk| risk.standing.is_accepted() == accepted);
         those.map(|risk| risk.name.as_str()).collect::<Vec<_>>().join(", ")
@@ -124,7 +125,7 @@ fn forced(overridden: &OverriddenRisks) -> Option<String> {
         format!("The signature of release {to} is not verified, but the update is forced: {why}")
     });
     let guards = forced.iter().map(|failure| format!("Forced through: {failure}"));
-    let risks = unaccepted.map(|Refusal { applying, unknown, .. }| {
+    let risks = unaccepted.map(|UnacceptedRisks { applying, unknown, .. }| {
         let names: Vec<&str> = applying.iter().chain(unknown).map(String::as_str).collect();
         format!("Forced through: unaccepted risks: {}", names.join(", "))
     });
@@ -135,15 +136,16 @@ fn forced(overridden: &OverriddenRisks) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use fairway_risk::{
-        Acceptance, Candidate, Ledger, Outcomes, Previous, QueryPolicy, Risk, Round,
+        Acceptance, CandidateUpdate, EvaluationInput, Ledger, PreviousEvaluation, QueryOutcomes,
+        QueryPolicy, Risk,
     };
+    use fairway_testkit::blocked_edges;
     use fairway_testkit::objects::{beginning, release};
-    use fairway_testkit::story;
 
     use super::*;
 
     /// Verdict with all risks of the story; each applies to the cluster.
-    fn verdict() -> Verdict {
+    fn verdict() -> UpdateVerdict {
         let risk = |text: &str| {
             let field = |name: &str| {
                 let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
@@ -151,26 +153,26 @@ mod tests {
             };
             Risk::always(field("name"), field("message"), field("url"))
         };
-        let risks = story::BLOCKS.iter().map(|(_, text)| risk(text).into()).collect();
-        let candidates = vec![Candidate { release: release("4.7.4"), risks }];
+        let risks = blocked_edges::FILES.iter().map(|(_, text)| risk(text).into()).collect();
+        let candidates = vec![CandidateUpdate { release: release("4.7.4"), risks }];
         Ledger::new("4.6.23", candidates, Vec::new()).verdict(
             &release("4.7.4"),
-            Round {
-                outcomes: &Outcomes::new(),
+            EvaluationInput {
+                outcomes: &QueryOutcomes::new(),
                 policy: &QueryPolicy::default(),
                 acceptance: &Acceptance::default(),
-                previous: &Previous::default(),
+                previous: &PreviousEvaluation::default(),
                 now: beginning().0,
             },
         )
     }
 
-    fn text_of(verdict: &Verdict, offered: bool, has_channel: bool) -> String {
+    fn text_of(verdict: &UpdateVerdict, offered: bool, has_channel: bool) -> String {
         text_with(verdict, (offered, true), has_channel)
     }
 
     fn text_with(
-        verdict: &Verdict,
+        verdict: &UpdateVerdict,
         (offered, is_answered): (bool, bool),
         has_channel: bool,
     ) -> String {
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn text_reports_missing_update_and_channel() {
-        let nothing = Verdict { release: release("4.7.4"), exposures: Vec::new() };
+        let nothing = UpdateVerdict { release: release("4.7.4"), exposures: Vec::new() };
         assert_eq!(text_of(&nothing, true, true), "");
         let unanswered = text_with(&nothing, (false, false), true);
         let texts = [text_of(&nothing, false, true), text_of(&nothing, false, false), unanswered];

@@ -125,7 +125,7 @@ pub(super) fn installing(release: &ReleaseName, has: &str) -> Decision {
 pub(super) fn preconditions_failed(
     release: &ReleaseName,
     failures: &[PreconditionFailure],
-    risks: Option<&fairway_risk::gate::Refusal>,
+    risks: Option<&fairway_risk::UnacceptedRisks>,
 ) -> Decision {
     let lines = failures.iter().map(ToString::to_string).chain(risks.map(ToString::to_string));
     let lines: Vec<String> = lines.collect();
@@ -138,7 +138,7 @@ pub(super) fn preconditions_failed(
     Decision::new(ConditionStatus::False, release_accepted::PRECONDITION_CHECKS, &message)
 }
 
-pub(super) fn unaccepted_risks(risks: &fairway_risk::gate::Refusal) -> Decision {
+pub(super) fn unaccepted_risks(risks: &fairway_risk::UnacceptedRisks) -> Decision {
     Decision::new(ConditionStatus::False, release_accepted::UNACCEPTED_RISKS, &risks.to_string())
 }
 

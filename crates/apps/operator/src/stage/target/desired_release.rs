@@ -1,7 +1,7 @@
 //! The release that `spec.desiredUpdate` requests.
 
 use fairway_api::cluster_version::{Release, Update, UpdateState};
-use fairway_risk::Evaluated;
+use fairway_risk::LedgerEvaluation;
 
 use crate::stage::release_lookup::{LookupResult, ReleaseLookup, find_release};
 use crate::stage::updates::same_content;
@@ -93,13 +93,16 @@ pub(super) fn resolve(desired: Option<&Update>, lookup: ReleaseLookup) -> Desire
 }
 
 /// The offered updates, recommended or conditional.
-pub(super) fn offered_releases(offered: &Evaluated) -> impl Iterator<Item = &Release> {
+pub(super) fn offered_releases(offered: &LedgerEvaluation) -> impl Iterator<Item = &Release> {
     let conditional = offered.conditional_updates.iter().map(|update| &update.release);
     offered.available_updates.iter().chain(conditional)
 }
 
 /// The offered update with the content of an image, including updates that the status omits.
-pub(super) fn offered_update<'a>(offered: &'a Evaluated, image: &str) -> Option<&'a Release> {
+pub(super) fn offered_update<'a>(
+    offered: &'a LedgerEvaluation,
+    image: &str,
+) -> Option<&'a Release> {
     let withheld = offered.withheld.iter().map(|withheld| &withheld.release);
     offered_releases(offered).chain(withheld).find(|release| same_content(&release.image, image))
 }
@@ -113,14 +116,14 @@ mod tests {
 
     use super::*;
 
-    fn offered() -> Evaluated {
-        Evaluated {
+    fn offered() -> LedgerEvaluation {
+        LedgerEvaluation {
             available_updates: vec![release("5.0.1"), release("5.0.2"), respin()],
             conditional_updates: vec![
                 ConditionalUpdate { release: release("5.1.0"), ..ConditionalUpdate::default() },
                 ConditionalUpdate { release: release("5.0.1"), ..ConditionalUpdate::default() },
             ],
-            ..Evaluated::default()
+            ..LedgerEvaluation::default()
         }
     }
 
@@ -134,7 +137,7 @@ mod tests {
 
     fn resolved_with(
         update: Option<&Update>,
-        offered: Option<&Evaluated>,
+        offered: Option<&LedgerEvaluation>,
         begun: Option<(&str, &str)>,
     ) -> DesiredRelease {
         let past = |version: &str| UpdateHistory {
@@ -275,7 +278,10 @@ mod tests {
             version: "5.0.0".to_owned(),
             ..release("5.0.0-multi")
         };
-        let offered = Evaluated { available_updates: vec![multi.clone()], ..Evaluated::default() };
+        let offered = LedgerEvaluation {
+            available_updates: vec![multi.clone()],
+            ..LedgerEvaluation::default()
+        };
         let expected = other(&multi.image, Some("5.0.0"));
         assert_eq!(resolved_with(Some(&update), Some(&offered), None), expected);
         assert_eq!(resolved_with(Some(&update), None, None), DesiredRelease::NotKnownYet);

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use fairway_api::Version;
 use fairway_api::cluster_version::{Release, UpdateHistory};
-use fairway_risk::gate::{Refusal, may_update};
-use fairway_risk::{Exposure, Verdict};
+use fairway_risk::{RiskExposure, UpdateVerdict};
+use fairway_risk::{UnacceptedRisks, may_update};
 use jiff::{SignedDuration, Timestamp};
 
 use super::accepted_risks::{self, OverriddenRisks};
 use super::decision::{self, Decision, ReleaseName};
 use super::desired_release::UpdateRequest;
 use super::preconditions::{self, PreconditionFailure, UpdateStep};
-use crate::settings::{OnUpdate, UnacceptedRisks};
-use crate::stage::preflight::Outcome;
+use crate::settings::{OnUpdate, UnacceptedRiskPolicy};
+use crate::stage::preflight::PreflightOutcome;
 
 /// Maximum age of a preflight that allows to skip a minor version: an administrator reviews its
 /// result on one day and updates on the next.
@@ -32,13 +32,13 @@ pub(super) struct ProposedUpdate<'a> {
     /// The release before the accepted one.
     pub(super) previous: Option<&'a UpdateHistory>,
     /// Verdict of the risk ledger.
-    pub(super) verdict: Verdict,
+    pub(super) verdict: UpdateVerdict,
     /// Names of the risks that only the update service and alerts report.
     pub(super) advice: BTreeSet<String>,
     /// Whether the update service offers the update.
     pub(super) offered: bool,
     /// Result of its preflight, if there was one.
-    pub(super) preflight: Option<&'a Outcome>,
+    pub(super) preflight: Option<&'a PreflightOutcome>,
     /// Handling of preflight results.
     pub(super) on_update: OnUpdate,
     /// Whether the update graph was retrieved.
@@ -48,7 +48,7 @@ pub(super) struct ProposedUpdate<'a> {
     /// Error of the signature verification, if the update is forced.
     pub(super) unverified: Option<&'a str>,
     /// Handling of unaccepted risks.
-    pub(super) unaccepted: UnacceptedRisks,
+    pub(super) unaccepted: UnacceptedRiskPolicy,
     /// Time of the decision.
     pub(super) now: Timestamp,
 }
@@ -72,7 +72,7 @@ impl ProposedUpdate<'_> {
     }
 
     /// Risks that must be accepted and are not.
-    pub(super) fn unaccepted_risks(&self) -> Option<Refusal> {
+    pub(super) fn unaccepted_risks(&self) -> Option<UnacceptedRisks> {
         may_update(&self.binding()).err()
     }
 
@@ -81,7 +81,7 @@ impl ProposedUpdate<'_> {
     pub(super) fn check(
         &self,
         failures: &[PreconditionFailure],
-        risks: Option<&Refusal>,
+        risks: Option<&UnacceptedRisks>,
     ) -> Result<Option<String>, Decision> {
         let is_evaluated = || !self.verdict.unaccepted().any(|risk| risk.awaited);
         let name = ReleaseName { version: Some(&self.release.version), image: &self.request.image };
@@ -125,14 +125,14 @@ impl ProposedUpdate<'_> {
 
     /// The verdict with the risks that must be accepted. A withdrawal needs no acceptance, because
     /// risks are about the update ahead.
-    fn binding(&self) -> Verdict {
-        let binds = |risk: &&Exposure| match self.unaccepted {
+    fn binding(&self) -> UpdateVerdict {
+        let binds = |risk: &&RiskExposure| match self.unaccepted {
             _ if self.request.withdrawn => false,
-            UnacceptedRisks::Gate => true,
-            UnacceptedRisks::Record => !self.advice.contains(&risk.name),
+            UnacceptedRiskPolicy::Gate => true,
+            UnacceptedRiskPolicy::Record => !self.advice.contains(&risk.name),
         };
         let exposures = self.verdict.exposures.iter().filter(binds).cloned().collect();
-        Verdict { release: self.verdict.release.clone(), exposures }
+        UpdateVerdict { release: self.verdict.release.clone(), exposures }
     }
 }
 

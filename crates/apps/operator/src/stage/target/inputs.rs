@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairway_api::cluster_version::{Release, UpdateHistory, UpdateState};
 use fairway_api::reason::release_accepted;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 

@@ -1,11 +1,19 @@
 //! The stage `target`: decides which release the cluster gets.
 //!
-//! `run` has the update policy: resolve the desired release, retrieve and verify it, check
-//! preconditions and risks, accept it. Until then the accepted release stays the target.
+//! The stage resolves the desired release, retrieves and verifies it, checks preconditions and
+//! risks, and accepts it. Until then the accepted release stays the target.
 //!
-//! `desired_release` resolves the spec, `preconditions` and `gate` decide whether an update may
-//! start, `wait` limits waiting for preflights, `accepted_risks` records what is overridden,
-//! `selection` filters manifests, and `decision` has the conditions and events.
+//! | module | content |
+//! | --- | --- |
+//! | `run`, `inputs` | the update policy, and its inputs |
+//! | `desired_release` | the release that `spec.desiredUpdate` requests |
+//! | `preconditions` | preconditions that only `force` waives |
+//! | `gate` | the risk gate |
+//! | `wait` | waits for preflight results and for the removal of a preflight |
+//! | `accepted` | the accepted release |
+//! | `accepted_risks` | overridden risks, for the history |
+//! | `selection` | selection of manifests: features, capabilities, overrides |
+//! | `decision` | the condition `ReleaseAccepted` and its events |
 
 mod accepted;
 mod accepted_risks;
@@ -25,7 +33,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fairway_api::OperatorCondition;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 
 use crate::payload::Payload;
 
@@ -44,7 +52,7 @@ pub struct Target {
     /// What was overridden to accept it, for the history.
     pub accepted_risks: Option<String>,
     /// Filter of the manifests to apply, with the current feature gates, capabilities and overrides.
-    pub filter: Filter,
+    pub filter: ManifestFilter,
     /// Capabilities of the cluster.
     pub capabilities: Capabilities,
     /// The condition `ReleaseAccepted`, about the desired release.

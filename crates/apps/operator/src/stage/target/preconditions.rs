@@ -4,9 +4,9 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_api::cluster_version::UpdateHistory;
-use fairway_api::leap::{Leap, MOST_MINORS};
 use fairway_api::reason::Reason;
 use fairway_api::reason::precondition::{giant_hop, rollback};
+use fairway_api::version::{MAX_SKIPPED_MINORS, UpdateDistance};
 
 use crate::stage::updates::same_content;
 
@@ -74,29 +74,29 @@ fn skipped_versions(
     UpdateStep { from, to, offered, checked, .. }: UpdateStep,
 ) -> Option<PreconditionFailure> {
     let failure = |reason, why| Some(PreconditionFailure { check: giant_hop::TYPE, reason, why });
-    match Leap::between(from, to) {
-        Leap::Major => failure(
+    match UpdateDistance::between(from, to) {
+        UpdateDistance::Major => failure(
             giant_hop::MAJOR_VERSION_UPDATE,
             format!(
                 "{to} has a later major version than {from}; the only supported major update is \
                  from 4.y to 5.0"
             ),
         ),
-        Leap::TooFar { minors } => failure(
+        UpdateDistance::TooFar { minors } => failure(
             giant_hop::MULTIPLE_MINOR_VERSIONS_UPDATE,
             format!(
                 "{to} is {minors} minor versions after {from}; one update can cross at most \
-                 {MOST_MINORS}"
+                 {MAX_SKIPPED_MINORS}"
             ),
         ),
-        Leap::SkipLevel if !offered => failure(
+        UpdateDistance::SkipLevel if !offered => failure(
             giant_hop::SKIP_LEVEL_NOT_OFFERED,
             format!(
                 "{to} skips a minor version after {from}, and the update service does not offer \
                  this update"
             ),
         ),
-        Leap::SkipLevel if !checked => failure(
+        UpdateDistance::SkipLevel if !checked => failure(
             giant_hop::SKIP_LEVEL_NOT_CHECKED,
             format!(
                 "{to} skips a minor version after {from}, which needs a complete preflight of the \
@@ -104,7 +104,7 @@ fn skipped_versions(
                  `fairway upgrade --mode=preflight --to={to}`, or update to a release in between"
             ),
         ),
-        Leap::Usual | Leap::SkipLevel | Leap::Back => None,
+        UpdateDistance::Usual | UpdateDistance::SkipLevel | UpdateDistance::Back => None,
     }
 }
 

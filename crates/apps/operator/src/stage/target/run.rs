@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::Release;
 use fairway_api::{OperatorCondition, Version};
-use fairway_release::inclusion::{Filter, implicitly_enabled};
+use fairway_release::inclusion::{ManifestFilter, implicitly_enabled};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -455,7 +455,7 @@ impl Stage {
     }
 
     /// Filter of the manifests when a release of that version is loaded.
-    fn load_filter(&self, view: &View, version: &str) -> Filter {
+    fn load_filter(&self, view: &View, version: &str) -> ManifestFilter {
         let gates = self.feature_gates(view, version);
         selection::when_loaded(&self.settings.selection, &view.features, &gates, version)
     }

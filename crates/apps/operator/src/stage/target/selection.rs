@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairway_api::{ClusterVersionSpec, Version, cluster_version};
-use fairway_release::inclusion::{self, Filter, capability_sets};
+use fairway_release::inclusion::{self, ManifestFilter, capability_sets};
 
 use super::Capabilities;
 use crate::cluster::Features;
@@ -16,14 +16,14 @@ pub(in crate::stage) fn when_loaded(
     features: &Features,
     gates: &BTreeSet<String>,
     version: &str,
-) -> Filter {
-    Filter {
+) -> ManifestFilter {
+    ManifestFilter {
         exclude: settings.exclude.clone(),
         feature_set: Some(features.set.clone()),
         feature_gates: Some(gates.clone()),
         major_version: Version::parse(version).ok().map(|version| version.major()),
         profile: Some(settings.profile.clone()),
-        ..Filter::default()
+        ..ManifestFilter::default()
     }
 }
 
@@ -32,8 +32,8 @@ pub(in crate::stage) fn when_applied(
     spec: &ClusterVersionSpec,
     gates: BTreeSet<String>,
     capabilities: &Capabilities,
-) -> Filter {
-    Filter {
+) -> ManifestFilter {
+    ManifestFilter {
         feature_gates: Some(gates),
         // A newer release may have capabilities that this operator does not know.
         capabilities: Some(inclusion::Capabilities {
@@ -41,7 +41,7 @@ pub(in crate::stage) fn when_applied(
             enabled: capabilities.enabled.clone(),
         }),
         overrides: spec.overrides.clone(),
-        ..Filter::default()
+        ..ManifestFilter::default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::settings::OnUpdate;
-use crate::stage::preflight::Outcome;
+use crate::stage::preflight::PreflightOutcome;
 
 /// Maximum wait for preflight results that are only reported: most preflights take a minute.
 const RESULT_TIMEOUT: Duration = Duration::from_mins(5);
@@ -50,7 +50,10 @@ impl WaitTimer {
 
 /// Limit of the wait for preflight results; `None` if no result is needed. A result of an earlier
 /// request does not count, because the cluster may have changed.
-pub(super) fn for_preflight(on_update: OnUpdate, result: Option<&Outcome>) -> Option<WaitLimit> {
+pub(super) fn for_preflight(
+    on_update: OnUpdate,
+    result: Option<&PreflightOutcome>,
+) -> Option<WaitLimit> {
     match on_update {
         OnUpdate::Off => None,
         _ if result.is_some_and(|result| result.answers) => None,
@@ -70,10 +73,11 @@ mod tests {
 
     #[test]
     fn for_preflight_required_has_no_limit() {
-        let running = Outcome::default();
-        let long_ago = Outcome { complete: true, ..Outcome::default() };
-        let given_up = Outcome { answers: true, ..Outcome::default() };
-        let answered = Outcome { complete: true, answers: true, ..Outcome::default() };
+        let running = PreflightOutcome::default();
+        let long_ago = PreflightOutcome { complete: true, ..PreflightOutcome::default() };
+        let given_up = PreflightOutcome { answers: true, ..PreflightOutcome::default() };
+        let answered =
+            PreflightOutcome { complete: true, answers: true, ..PreflightOutcome::default() };
         for result in [None, Some(&running), Some(&long_ago)] {
             assert_eq!(for_preflight(OnUpdate::Off, result), None);
             let limit = Some(WaitLimit::After(RESULT_TIMEOUT));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairway_cincinnati::answer::Answer;
-use fairway_cincinnati::fetch::Failure;
-use fairway_cincinnati::question::{Question, Refusal};
+use fairway_cincinnati::fetch::FetchError;
+use fairway_cincinnati::query::{GraphQuery, QueryError};
+use fairway_cincinnati::response::UpdateResponse;
 use fairway_graph::Graph;
 use http::HeaderValue;
 use jiff::Timestamp;
@@ -23,14 +23,14 @@ pub(super) enum FetchResult {
     /// The graph is unchanged.
     Unchanged,
     /// A new graph.
-    Graph { answer: Answer, tag: Option<HeaderValue> },
+    Graph { answer: UpdateResponse, tag: Option<HeaderValue> },
 }
 
 /// The state of one question to the update service.
 #[derive(Debug, Default)]
 pub(super) struct GraphCache {
     cached: Option<CachedGraph>,
-    failure: Option<Failure>,
+    failure: Option<FetchError>,
     /// Updates of the last status, until the first graph.
     inherited: Option<Inherited>,
 }
@@ -38,7 +38,7 @@ pub(super) struct GraphCache {
 /// The last valid graph.
 #[derive(Debug)]
 struct CachedGraph {
-    answer: Answer,
+    answer: UpdateResponse,
     tag: Option<HeaderValue>,
     /// Time of its retrieval or last confirmation: for decisions, and for messages.
     at: Instant,
@@ -65,7 +65,7 @@ impl GraphCache {
     /// expires, but not a request that cannot be sent.
     pub(super) fn record(
         &mut self,
-        outcome: Result<FetchResult, Failure>,
+        outcome: Result<FetchResult, FetchError>,
         (now, time): (Instant, Timestamp),
     ) {
         match outcome {
@@ -84,9 +84,9 @@ impl GraphCache {
             }
             Err(failure) => {
                 let stands =
-                    |cached: &CachedGraph| failure.may_pass() && now < cached.at + GRAPH_TTL;
+                    |cached: &CachedGraph| failure.is_transient() && now < cached.at + GRAPH_TTL;
                 self.cached = self.cached.take().filter(stands);
-                let stands = |left: &Inherited| failure.may_pass() && now < left.until;
+                let stands = |left: &Inherited| failure.is_transient() && now < left.until;
                 self.inherited = self.inherited.take().filter(stands);
                 self.failure = Some(failure);
             }
@@ -94,7 +94,7 @@ impl GraphCache {
     }
 
     /// The output of the stage; `None` before the first result.
-    pub(super) fn updates(&self, question: &Question, generation: i64) -> Option<Updates> {
+    pub(super) fn updates(&self, question: &GraphQuery, generation: i64) -> Option<Updates> {
         let cached = self.cached.as_ref();
         let inherited = self.inherited.as_ref();
         let candidates = cached
@@ -126,7 +126,7 @@ impl GraphCache {
 }
 
 /// The output without a request.
-pub(super) fn refused(refusal: &Refusal, generation: i64) -> Updates {
+pub(super) fn refused(refusal: &QueryError, generation: i64) -> Updates {
     Updates {
         generation,
         graph_digest: String::new(),
@@ -140,18 +140,18 @@ pub(super) fn refused(refusal: &Refusal, generation: i64) -> Updates {
 #[cfg(test)]
 mod tests {
     use fairway_api::{ConditionStatus, Version};
-    use fairway_risk::Candidate;
+    use fairway_risk::CandidateUpdate;
     use http::StatusCode;
     use url::Url;
 
     use super::*;
-    use fairway_cincinnati::answer;
+    use fairway_cincinnati::response;
 
     const GRAPH: &str = r#"{"nodes": [{"version": "5.1.0", "payload": "a"},
         {"version": "5.1.1", "payload": "b"}], "edges": [[0, 1]]}"#;
 
-    fn question() -> Question {
-        Question {
+    fn query() -> GraphQuery {
+        GraphQuery {
             url: Url::parse("https://updates.example/graph?arch=amd64&channel=stable-5.1").unwrap(),
             channel: "stable-5.1".to_owned(),
             current: Version::new(5, 1, 0),
@@ -159,17 +159,17 @@ mod tests {
         }
     }
 
-    fn answered(graph: &str) -> Result<FetchResult, Failure> {
-        let answer = answer::read(&question(), graph.as_bytes());
+    fn answered(graph: &str) -> Result<FetchResult, FetchError> {
+        let answer = response::read(&query(), graph.as_bytes());
         let tag = Some(HeaderValue::from_static("\"a\""));
         answer
             .map(|answer| FetchResult::Graph { answer, tag })
-            .map_err(|error| Failure::Invalid { why: error.to_string() })
+            .map_err(|error| FetchError::Invalid { why: error.to_string() })
     }
 
-    fn down() -> Result<FetchResult, Failure> {
-        let service = question().service();
-        Err(Failure::Status { service, status: StatusCode::SERVICE_UNAVAILABLE })
+    fn down() -> Result<FetchResult, FetchError> {
+        let service = query().service();
+        Err(FetchError::Status { service, status: StatusCode::SERVICE_UNAVAILABLE })
     }
 
     /// A clock for both kinds of time.
@@ -202,10 +202,10 @@ mod tests {
     #[test]
     fn updates_after_success_have_no_message() {
         let mut cache = GraphCache::default();
-        assert!(cache.updates(&question(), 3).is_none());
+        assert!(cache.updates(&query(), 3).is_none());
         let clock = Clock::new();
         cache.record(answered(GRAPH), clock.after(0));
-        let updates = cache.updates(&question(), 3).unwrap();
+        let updates = cache.updates(&query(), 3).unwrap();
         insta::assert_snapshot!(text(&updates), @r#"
         True -
         -
@@ -221,7 +221,7 @@ mod tests {
         cache.record(answered(GRAPH), clock.after(0));
         cache.record(Ok(FetchResult::Unchanged), clock.after(1));
         cache.record(down(), clock.after(2));
-        let updates = cache.updates(&question(), 1).unwrap();
+        let updates = cache.updates(&query(), 1).unwrap();
         insta::assert_snapshot!(text(&updates), @r#"
         False ResponseFailed
         Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable. The listed updates are from 2026-11-15T13:00:00Z; the operator drops them at 2026-11-16T13:00:00Z.
@@ -229,7 +229,7 @@ mod tests {
         "#);
         assert_eq!(updates.fresh, Some(clock.after(1).1));
         cache.record(down(), clock.after(3));
-        assert!(cache.updates(&question(), 1).unwrap().is_same_as(&updates));
+        assert!(cache.updates(&query(), 1).unwrap().is_same_as(&updates));
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
         let (mut cache, clock) = (GraphCache::default(), Clock::new());
         cache.record(answered(GRAPH), clock.after(0));
         cache.record(down(), clock.after(24));
-        let updates = cache.updates(&question(), 1).unwrap();
+        let updates = cache.updates(&query(), 1).unwrap();
         insta::assert_snapshot!(text(&updates), @"
         False ResponseFailed
         Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable.
@@ -246,13 +246,13 @@ mod tests {
         assert_eq!((updates.graph_digest.as_str(), updates.fresh), ("", None));
         assert_eq!(cache.tag(), None);
         cache.record(answered(GRAPH), clock.after(25));
-        let status = cache.updates(&question(), 1).unwrap().retrieved.status;
+        let status = cache.updates(&query(), 1).unwrap().retrieved.status;
         assert_eq!(status, ConditionStatus::True);
     }
 
     fn inheriting(clock: &Clock) -> GraphCache {
         let release = fairway_testkit::objects::release("5.1.7");
-        let candidates = [Candidate { release, ..Candidate::default() }].into();
+        let candidates = [CandidateUpdate { release, ..CandidateUpdate::default() }].into();
         let (until, until_time) = clock.after(24);
         GraphCache::inheriting(Some(Inherited { candidates, until, until_time }))
     }
@@ -261,9 +261,9 @@ mod tests {
     fn inherited_updates_apply_until_first_graph() {
         let clock = Clock::new();
         let mut cache = inheriting(&clock);
-        assert!(cache.updates(&question(), 1).is_none(), "the status has them already");
+        assert!(cache.updates(&query(), 1).is_none(), "the status has them already");
         cache.record(down(), clock.after(1));
-        let updates = cache.updates(&question(), 1).unwrap();
+        let updates = cache.updates(&query(), 1).unwrap();
         insta::assert_snapshot!(text(&updates), @r#"
         False ResponseFailed
         Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable. The listed updates are from before this operator started; it drops them at 2026-11-16T12:00:00Z.
@@ -271,10 +271,10 @@ mod tests {
         "#);
         assert_eq!((updates.graph_digest.as_str(), updates.fresh), ("", None));
         cache.record(down(), clock.after(2));
-        assert!(cache.updates(&question(), 1).unwrap().is_same_as(&updates));
+        assert!(cache.updates(&query(), 1).unwrap().is_same_as(&updates));
         cache.record(answered(GRAPH), clock.after(3));
         cache.record(down(), clock.after(4));
-        insta::assert_snapshot!(text(&cache.updates(&question(), 1).unwrap()), @r#"
+        insta::assert_snapshot!(text(&cache.updates(&query(), 1).unwrap()), @r#"
         False ResponseFailed
         Unable to retrieve available updates: https://updates.example/graph returned HTTP status 503 Service Unavailable. The listed updates are from 2026-11-15T15:00:00Z; the operator drops them at 2026-11-16T15:00:00Z.
         ["5.1.1"] of 2 releases
@@ -283,12 +283,12 @@ mod tests {
 
     #[test]
     fn inherited_updates_expire_or_are_dropped_with_invalid_request() {
-        let (service, why) = (question().service(), "reasons".to_owned());
-        for (outcome, hours) in [(down(), 24), (Err(Failure::Request { service, why }), 1)] {
+        let (service, why) = (query().service(), "reasons".to_owned());
+        for (outcome, hours) in [(down(), 24), (Err(FetchError::Request { service, why }), 1)] {
             let clock = Clock::new();
             let mut cache = inheriting(&clock);
             cache.record(outcome, clock.after(hours));
-            let updates = cache.updates(&question(), 1).unwrap();
+            let updates = cache.updates(&query(), 1).unwrap();
             assert!(updates.candidates.is_empty());
             assert!(!updates.retrieved.message.unwrap().contains("listed"));
         }
@@ -298,9 +298,9 @@ mod tests {
     fn updates_after_invalid_request_are_empty() {
         let (mut cache, clock) = (GraphCache::default(), Clock::new());
         cache.record(answered(GRAPH), clock.after(0));
-        let (service, why) = (question().service(), "reasons".to_owned());
-        cache.record(Err(Failure::Request { service, why }), clock.after(1));
-        insta::assert_snapshot!(text(&cache.updates(&question(), 1).unwrap()), @"
+        let (service, why) = (query().service(), "reasons".to_owned());
+        cache.record(Err(FetchError::Request { service, why }), clock.after(1));
+        insta::assert_snapshot!(text(&cache.updates(&query(), 1).unwrap()), @"
         False InvalidRequest
         Unable to retrieve available updates: cannot create a request to https://updates.example/graph: reasons.
         [] of 0 releases
@@ -314,11 +314,11 @@ mod tests {
             answered(r#"{"nodes": [{"version": "5.0.0", "payload": "a"}]}"#),
             clock.after(0),
         );
-        let absent = text(&cache.updates(&question(), 1).unwrap());
+        let absent = text(&cache.updates(&query(), 1).unwrap());
         cache.record(down(), clock.after(1));
-        let down = text(&cache.updates(&question(), 1).unwrap());
+        let down = text(&cache.updates(&query(), 1).unwrap());
         cache.record(answered("{}"), clock.after(2));
-        let empty = text(&cache.updates(&question(), 1).unwrap());
+        let empty = text(&cache.updates(&query(), 1).unwrap());
         insta::assert_snapshot!([absent, down, empty].join("\n--\n"), @r#"
         False VersionNotFound
         Unable to retrieve available updates: the running version 5.1.0 is not in channel "stable-5.1" of https://updates.example/graph. Set a channel that contains it with `fairway upgrade channel CHANNEL`.
@@ -336,20 +336,20 @@ mod tests {
 
     #[test]
     fn condition_of_each_failure() {
-        let service = || question().service();
+        let service = || query().service();
         let why = || "reasons".to_owned();
         let texts = [
-            Failure::Request { service: service(), why: why() },
-            Failure::Remote { service: service(), why: why() },
-            Failure::Status { service: service(), status: StatusCode::NOT_FOUND },
-            Failure::Body { service: service(), why: why() },
-            Failure::TooLarge { service: service() },
-            Failure::Invalid { why: why() },
+            FetchError::Request { service: service(), why: why() },
+            FetchError::Remote { service: service(), why: why() },
+            FetchError::Status { service: service(), status: StatusCode::NOT_FOUND },
+            FetchError::Body { service: service(), why: why() },
+            FetchError::TooLarge { service: service() },
+            FetchError::Invalid { why: why() },
         ]
         .map(|failure| {
             let mut cache = GraphCache::default();
             cache.record(Err(failure), Clock::new().after(0));
-            text(&cache.updates(&question(), 1).unwrap())
+            text(&cache.updates(&query(), 1).unwrap())
         });
         insta::assert_snapshot!(texts.join("\n--\n"), @"
         False InvalidRequest
@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn refused_has_no_updates() {
-        insta::assert_snapshot!(text(&refused(&Refusal::NoChannel, 7)), @"
+        insta::assert_snapshot!(text(&refused(&QueryError::NoChannel, 7)), @"
         False NoChannel
         The update channel has not been configured: set one with `fairway upgrade channel CHANNEL`.
         [] of 0 releases

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use fairway_api::cluster_version::{ClusterVersionStatus, ConditionalUpdateRisk};
 use fairway_api::reason::retrieved_updates;
 use fairway_api::{ClusterVersion, ConditionStatus, Conditions as _};
-use fairway_cincinnati::question::Current;
-use fairway_risk::{Candidate, Risk};
+use fairway_cincinnati::query::RunningRelease;
+use fairway_risk::{CandidateUpdate, Risk};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -19,7 +19,7 @@ use super::same_content;
 /// Updates of a status that another operator wrote.
 #[derive(Debug)]
 pub(super) struct Inherited {
-    pub(super) candidates: Arc<[Candidate]>,
+    pub(super) candidates: Arc<[CandidateUpdate]>,
     /// Expiry: for decisions, and for messages.
     pub(super) until: Instant,
     pub(super) until_time: Timestamp,
@@ -29,7 +29,7 @@ impl Inherited {
     /// The updates of the status, if it is about this release and this generation of the spec.
     pub(super) fn from_status(
         cluster_version: &ClusterVersion,
-        current: &Current,
+        current: &RunningRelease,
         (now, time): (Instant, Timestamp),
     ) -> Option<Self> {
         let status = cluster_version.status.as_ref()?;
@@ -55,14 +55,14 @@ fn since(status: &ClusterVersionStatus, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// The candidates of a status. Of an update in both lists, the one with risks comes first.
-fn candidates(status: &ClusterVersionStatus) -> Arc<[Candidate]> {
-    let conditional = status.conditional_updates.iter().map(|update| Candidate {
+fn candidates(status: &ClusterVersionStatus) -> Arc<[CandidateUpdate]> {
+    let conditional = status.conditional_updates.iter().map(|update| CandidateUpdate {
         release: update.release.clone(),
         risks: update.risks.iter().map(risk).collect(),
     });
     let available = status.available_updates.iter().flatten();
     let available =
-        available.map(|release| Candidate { release: release.clone(), risks: Vec::new() });
+        available.map(|release| CandidateUpdate { release: release.clone(), risks: Vec::new() });
     conditional.chain(available).collect()
 }
 
@@ -91,9 +91,9 @@ mod tests {
         "2026-11-15T12:00:00Z".parse().unwrap()
     }
 
-    fn current(version: &str) -> Current {
+    fn current(version: &str) -> RunningRelease {
         let Release { version, image, .. } = objects::release(version);
-        Current { version, image, ..Current::default() }
+        RunningRelease { version, image, ..RunningRelease::default() }
     }
 
     /// A cluster at 5.1.0 with an update without risks, and a recommended one with a risk.
@@ -130,7 +130,10 @@ mod tests {
         object
     }
 
-    fn inherited(object: &ClusterVersion, current: &Current) -> Option<(Duration, Vec<Candidate>)> {
+    fn inherited(
+        object: &ClusterVersion,
+        current: &RunningRelease,
+    ) -> Option<(Duration, Vec<CandidateUpdate>)> {
         let now = Instant::now();
         let inherited = Inherited::from_status(object, current, (now, noon()))?;
         Some((inherited.until - now, inherited.candidates.to_vec()))
@@ -140,11 +143,11 @@ mod tests {
     fn inherited_risks_are_evaluated_again() {
         let (_, candidates) = inherited(&cluster_version(true, 1000), &current("5.1.0")).unwrap();
         let ledger = fairway_risk::Ledger::new("5.1.0", candidates, Vec::new());
-        let evaluated = ledger.evaluate(fairway_risk::Round {
-            outcomes: &fairway_risk::Outcomes::default(),
+        let evaluated = ledger.evaluate(fairway_risk::EvaluationInput {
+            outcomes: &fairway_risk::QueryOutcomes::default(),
             policy: &fairway_risk::QueryPolicy::default(),
             acceptance: &fairway_risk::Acceptance::default(),
-            previous: &fairway_risk::Previous::default(),
+            previous: &fairway_risk::PreviousEvaluation::default(),
             now: noon(),
         });
         assert_eq!(evaluated.available_updates, [objects::release("5.1.1")]);

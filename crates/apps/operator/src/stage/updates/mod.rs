@@ -1,16 +1,20 @@
 //! The stage `updates`: retrieves the update graph, and publishes the candidates of this cluster.
 //!
-//! [`fairway_cincinnati`] sends the requests. `schedule` decides when, `graph_cache` how long a graph
-//! is valid, and `inherited` reads updates of the last status. [`run`] sleeps until a request is due
-//! or an input changes.
+//! [`run()`] sleeps until a request is due or an input changes. [`fairway_cincinnati`] sends the
+//! requests. Until the update service answers, the updates of the last status apply.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `run` | the loop of the stage |
+//! | `schedule` | schedule of requests to the update service |
+//! | `graph_cache` | the update graph and its expiry |
+//! | `inherited` | updates of the last status |
 
 mod graph_cache;
 mod inherited;
 mod run;
 mod schedule;
 
-#[doc(hidden)]
-pub use self::RequestIntervals as Pace;
 pub(crate) use fairway_api::image::same_content;
 pub(crate) use run::bundle;
 pub use run::{Inputs, run};
@@ -22,11 +26,11 @@ use fairway_api::cluster_version::Release;
 use fairway_api::condition::wire_time;
 use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_api::{OperatorCondition, Version};
-use fairway_cincinnati::fetch::{Failure, Patience};
-use fairway_cincinnati::question::{Question, Refusal, Services};
-use fairway_cincinnati::release;
+use fairway_cincinnati::fetch::{FetchError, FetchTimeouts};
+use fairway_cincinnati::query::{GraphQuery, QueryError, UpdateServices};
+use fairway_cincinnati::response;
 use fairway_graph::Graph;
-use fairway_risk::Candidate;
+use fairway_risk::CandidateUpdate;
 use jiff::Timestamp;
 
 use crate::text::excerpt;
@@ -42,7 +46,7 @@ pub struct Updates {
     /// The complete graph, including releases that cannot be reached from here.
     pub graph: Arc<Graph>,
     /// Updates of this cluster, the latest first.
-    pub candidates: Arc<[Candidate]>,
+    pub candidates: Arc<[CandidateUpdate]>,
     /// The condition `RetrievedUpdates`, without its time.
     pub retrieved: OperatorCondition,
     /// Time of the last response of the update service. Receivers are not woken when only this
@@ -56,7 +60,7 @@ impl Updates {
         let node = self.graph.nodes().iter().find(|node| {
             node.release.as_ref().is_some_and(|release| same_content(&release.payload, image))
         })?;
-        let release = release::release(node, &mut Vec::new()).ok()?;
+        let release = response::release(node, &mut Vec::new()).ok()?;
         Some(Release { image: image.to_owned(), ..release })
     }
 
@@ -64,7 +68,7 @@ impl Updates {
     pub(crate) fn releases(&self, version: &str) -> Vec<Release> {
         let Ok(version) = Version::parse(version) else { return Vec::new() };
         let found = self.graph.find(&version).map(|id| self.graph.node(id));
-        found.filter_map(|node| release::release(node, &mut Vec::new()).ok()).collect()
+        found.filter_map(|node| response::release(node, &mut Vec::new()).ok()).collect()
     }
 
     /// Whether the graph has a version.
@@ -87,11 +91,11 @@ impl Updates {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Update services by channel.
-    pub services: Services,
+    pub services: UpdateServices,
     /// Intervals of requests.
     pub pace: RequestIntervals,
     /// Timeouts of requests.
-    pub patience: Patience,
+    pub patience: FetchTimeouts,
 }
 
 /// The graph is valid.
@@ -100,7 +104,7 @@ fn retrieved_condition() -> OperatorCondition {
 }
 
 /// There is no request to send.
-fn refused_condition(refusal: &Refusal) -> OperatorCondition {
+fn refused_condition(refusal: &QueryError) -> OperatorCondition {
     not_retrieved(refusal.reason(), refusal.to_string())
 }
 
@@ -114,7 +118,7 @@ enum KeptUpdates {
 }
 
 /// The request failed; earlier updates may be kept.
-fn failed_condition(failure: &Failure, kept: Option<KeptUpdates>) -> OperatorCondition {
+fn failed_condition(failure: &FetchError, kept: Option<KeptUpdates>) -> OperatorCondition {
     let kept = match kept {
         None => String::new(),
         Some(KeptUpdates::Since(since)) => {
@@ -134,8 +138,8 @@ fn failed_condition(failure: &Failure, kept: Option<KeptUpdates>) -> OperatorCon
 }
 
 /// The graph does not have the running version.
-fn version_not_found_condition(question: &Question, releases: usize) -> OperatorCondition {
-    let Question { current, channel, .. } = question;
+fn version_not_found_condition(question: &GraphQuery, releases: usize) -> OperatorCondition {
+    let GraphQuery { current, channel, .. } = question;
     let place = format!("channel {:?} of {}", excerpt(channel), question.service());
     let message = if releases == 0 {
         let of = question.architecture().map(|it| format!(" for {}", excerpt(&it)));

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
-use fairway_cincinnati::answer;
-use fairway_cincinnati::fetch::{self, Failure, Fetched};
-use fairway_cincinnati::question::{self, Current, Question, Refusal, Services};
-use fairway_cincinnati::route::{ProxySettings, Route};
+use fairway_cincinnati::connection::{ConnectionSettings, ProxySettings};
+use fairway_cincinnati::fetch::{self, FetchError, Fetched};
+use fairway_cincinnati::query::{self, GraphQuery, QueryError, RunningRelease, UpdateServices};
+use fairway_cincinnati::response;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::HeaderValue;
@@ -48,14 +48,14 @@ pub async fn run(
 /// A request in flight.
 struct InFlight {
     begun: Instant,
-    outcome: BoxFuture<'static, Result<FetchResult, Failure>>,
+    outcome: BoxFuture<'static, Result<FetchResult, FetchError>>,
 }
 
 /// State of the stage.
 struct Stage<'a> {
     settings: Settings,
     metrics: metrics::Updates,
-    current: Arc<Current>,
+    current: Arc<RunningRelease>,
     out: &'a watch::Sender<Option<Arc<Updates>>>,
     task: Option<GraphRequest>,
     client: Option<Client>,
@@ -68,7 +68,7 @@ impl<'a> Stage<'a> {
     fn new(
         settings: Settings,
         metrics: metrics::Updates,
-        current: Arc<Current>,
+        current: Arc<RunningRelease>,
         out: &'a watch::Sender<Option<Arc<Updates>>>,
     ) -> Self {
         let schedule = RequestSchedule::new(settings.pace.clone());
@@ -106,11 +106,11 @@ impl<'a> Stage<'a> {
 
     /// Time of the next request; `None` while one is in flight or there is nothing to request.
     fn due(&self) -> Option<Instant> {
-        let can_ask = self.in_flight.is_none() && self.question().is_some();
+        let can_ask = self.in_flight.is_none() && self.query().is_some();
         can_ask.then(|| self.schedule.due(Instant::now()))
     }
 
-    fn question(&self) -> Option<&Question> {
+    fn query(&self) -> Option<&GraphQuery> {
         self.task.as_ref()?.question.as_ref().ok()
     }
 
@@ -134,7 +134,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Processes the response.
-    fn process(&mut self, outcome: Result<FetchResult, Failure>) {
+    fn process(&mut self, outcome: Result<FetchResult, FetchError>) {
         let Some(InFlight { begun, .. }) = self.in_flight.take() else { return };
         let (now, time) = (Instant::now(), fairway_clock::now());
         let took = now - begun;
@@ -174,35 +174,35 @@ struct CachedIdentity {
 /// Sends the request and compares the graph with the cached one.
 async fn fetch_graph(
     client: &Client,
-    question: Question,
+    question: GraphQuery,
     known: CachedIdentity,
-) -> Result<FetchResult, Failure> {
+) -> Result<FetchResult, FetchError> {
     let Fetched::Body { bytes, tag } = fetch::fetch(client, &question, known.tag).await? else {
         return Ok(FetchResult::Unchanged);
     };
     // Parsing a large graph takes long and would block other tasks of this thread.
     let read = tokio::task::spawn_blocking(move || {
-        if known.digest.is_some_and(|digest| digest == answer::digest(&bytes)) {
+        if known.digest.is_some_and(|digest| digest == response::digest(&bytes)) {
             return Ok(None);
         }
-        answer::read(&question, &bytes).map(Some)
+        response::read(&question, &bytes).map(Some)
     });
     match read.await {
         Ok(Ok(None)) => Ok(FetchResult::Unchanged),
         Ok(Ok(Some(answer))) => Ok(FetchResult::Graph { answer, tag }),
-        Ok(Err(error)) => Err(Failure::unreadable(error)),
-        Err(error) => Err(Failure::Invalid { why: text::cause(&error) }),
+        Ok(Err(error)) => Err(FetchError::unreadable(error)),
+        Err(error) => Err(FetchError::Invalid { why: text::cause(&error) }),
     }
 }
 
-async fn response(in_flight: &mut Option<InFlight>) -> Result<FetchResult, Failure> {
+async fn response(in_flight: &mut Option<InFlight>) -> Result<FetchResult, FetchError> {
     match in_flight {
         Some(in_flight) => (&mut in_flight.outcome).await,
         None => std::future::pending().await,
     }
 }
 
-fn log(outcome: &Result<FetchResult, Failure>) {
+fn log(outcome: &Result<FetchResult, FetchError>) {
     match outcome {
         Ok(FetchResult::Unchanged) => tracing::debug!("update graph unchanged"),
         Ok(FetchResult::Graph { answer, .. }) => {
@@ -226,7 +226,7 @@ const BUNDLE: &str = "ca-bundle.crt";
 /// Inputs of the stage.
 pub struct Inputs {
     /// The running release.
-    pub current: Arc<Current>,
+    pub current: Arc<RunningRelease>,
     /// ClusterVersion, with channel and upstream.
     pub cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
     /// Proxy settings.
@@ -239,8 +239,8 @@ pub struct Inputs {
 #[derive(Clone, Debug)]
 pub(super) struct GraphRequest {
     pub(super) cluster_version: Arc<ClusterVersion>,
-    pub(super) question: Result<Question, Refusal>,
-    pub(super) route: Route,
+    pub(super) question: Result<GraphQuery, QueryError>,
+    pub(super) route: ConnectionSettings,
 }
 
 impl GraphRequest {
@@ -251,7 +251,7 @@ impl GraphRequest {
 
 impl Inputs {
     /// Takes the receivers from the watches.
-    pub fn new(watches: &ClusterWatches, current: Arc<Current>) -> Self {
+    pub fn new(watches: &ClusterWatches, current: Arc<RunningRelease>) -> Self {
         Self {
             current,
             cluster_version: watches.cluster_version.clone(),
@@ -262,15 +262,15 @@ impl Inputs {
 
     /// The current task; `None` until all inputs are known. A request without the proxy or the CA
     /// bundle of a cluster would only fail.
-    pub(super) fn task(&mut self, services: &Services) -> Option<GraphRequest> {
+    pub(super) fn task(&mut self, services: &UpdateServices) -> Option<GraphRequest> {
         let seen = self.cluster_version.borrow_and_update().clone();
         let proxy = self.proxy.borrow_and_update().clone()?;
         let trusted = self.trusted_ca.borrow_and_update().clone()?;
         let cluster_version = only(seen.as_ref())?;
         Some(GraphRequest {
             cluster_version: Arc::clone(cluster_version),
-            question: question::ask(&cluster_version.spec, &self.current, services),
-            route: Route { proxy, authorities: bundle(&trusted) },
+            question: query::build_query(&cluster_version.spec, &self.current, services),
+            route: ConnectionSettings { proxy, authorities: bundle(&trusted) },
         })
     }
 

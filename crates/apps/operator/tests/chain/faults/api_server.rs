@@ -21,7 +21,7 @@ use crate::support::{available, reason, recommended};
 
 /// The sandbox of the cluster: only a sandbox can fail on demand.
 fn sandbox(world: &World) -> Option<&Sandbox> {
-    world.operated.cluster.failing_on_demand()
+    world.operated.cluster.fault_injection()
 }
 
 /// Accepts a risk, and waits until the operator has evaluated it.

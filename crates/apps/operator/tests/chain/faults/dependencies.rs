@@ -99,7 +99,7 @@ async fn risk_with_wrong_result_type_is_unknown() -> Result<()> {
     };
     let status = world.operated.status("all answers to be taken in", all_failed).await?;
     insta::assert_snapshot!(applies(&status).join("\n"), @"
-    Garbage: Unknown EvaluationFailed: Cannot evaluate the query: invalid response: invalid type: integer `1`, expected struct Reply at line 1 column 1.
+    Garbage: Unknown EvaluationFailed: Cannot evaluate the query: invalid response: invalid type: integer `1`, expected an object with a query result at line 1 column 1.
     Half: Unknown EvaluationFailed: The query returned 0.5 instead of 0 or 1.
     NotANumber: Unknown EvaluationFailed: The query returned NaN instead of 0 or 1.
     Nothing: Unknown EvaluationFailed: The query returned no series.

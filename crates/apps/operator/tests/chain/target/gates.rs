@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fairway_api::{ClusterOperator, OperatorCondition};
-use fairway_operator::settings::UnacceptedRisks;
+use fairway_operator::settings::UnacceptedRiskPolicy;
 use fairway_testkit::objects;
 use fairway_testkit::releases::TestRelease;
 use kube::Api;
@@ -25,7 +25,7 @@ struct World {
 }
 
 impl World {
-    async fn new(unaccepted_risks: UnacceptedRisks) -> Result<Option<Self>> {
+    async fn new(unaccepted_risks: UnacceptedRiskPolicy) -> Result<Option<Self>> {
         let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(None) };
         let data = graph_data(&VERSIONS[..4], &[("5.1.2", "DiskLoss", "exposed")]);
         let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
@@ -61,7 +61,7 @@ impl World {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn update_with_unaccepted_risk_is_refused_until_accepted() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"version": "5.1.2"})).await?;
     let message = refused(operated, "UnacceptedRisks").await?;
@@ -89,7 +89,7 @@ async fn update_with_unaccepted_risk_is_refused_until_accepted() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn update_with_recorded_risks_starts() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRisks::Record).await? else { return Ok(()) };
+    let Some(mut world) = World::new(UnacceptedRiskPolicy::Record).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"version": "5.1.2"})).await?;
     let status = reaches(operated, "5.1.2").await?;
@@ -100,7 +100,7 @@ async fn update_with_recorded_risks_starts() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn patch_update_ignores_upgradeable_false() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
     world.is_not_upgradeable().await?;
     let operated = &mut world.operated;
     operated
@@ -119,7 +119,7 @@ async fn patch_update_ignores_upgradeable_false() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forced_update_waives_preconditions_and_is_recorded() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"image": world.platform.image("5.3.0")})).await?;
     let message = refused(operated, "PreconditionChecks").await?;
@@ -142,7 +142,7 @@ async fn forced_update_waives_preconditions_and_is_recorded() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn request_with_mode_starts_no_update() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
     let operated = &mut world.operated;
     ask(operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
     let status =

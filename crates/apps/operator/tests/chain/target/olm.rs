@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use fairway_compat::olm::{MAXIMUM_ANNOTATION, Policy};
+use fairway_compat::olm::{MAXIMUM_ANNOTATION, OlmPolicy};
 use fairway_olm::{CertificateSettings, StalenessTimeouts, WebhookAddress};
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
 use fairway_testkit::{TestCluster, TestNamespace, olm};
@@ -101,7 +101,7 @@ impl<'a> Guarded<'a> {
         let settings = fairway_olm::Settings {
             cluster_operator: "operator-lifecycle-manager".to_owned(),
             namespace: namespace.clone(),
-            policy: Policy::default(),
+            policy: OlmPolicy::default(),
             release_version: None,
             listen,
             reach: WebhookAddress::Url(format!("https://{listen}/validate").parse()?),

@@ -1,7 +1,7 @@
 //! Decisions after a restart of the operator.
 
 use anyhow::Result;
-use fairway_operator::settings::UnacceptedRisks;
+use fairway_operator::settings::UnacceptedRiskPolicy;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use serde_json::json;
@@ -21,7 +21,7 @@ async fn restart_during_update_resumes_without_gate() -> Result<()> {
     let metrics = snapshot(&directory, "exposed 1\n")?;
     let mut operated = platform
         .cluster("stable-5.1", &graph.url(), metrics, |settings| {
-            settings.target.unaccepted_risks = UnacceptedRisks::Record;
+            settings.target.unaccepted_risks = UnacceptedRiskPolicy::Record;
         })
         .await?;
     platform.sign(&operated, "5.1.1").await?;
@@ -30,7 +30,7 @@ async fn restart_during_update_resumes_without_gate() -> Result<()> {
     operated.stop().await?;
 
     // Today the risk gate would refuse it.
-    operated.settings.target.unaccepted_risks = UnacceptedRisks::Gate;
+    operated.settings.target.unaccepted_risks = UnacceptedRiskPolicy::Gate;
     operated.start();
     // An object that only the current operator can have written.
     ask(&operated, json!({"acceptRisks": [{"name": "Other"}]})).await?;

@@ -1,8 +1,8 @@
 //! Requests of `oc adm upgrade --allow-not-recommended --to 4.7.4`.
 
 use anyhow::Result;
-use fairway_operator::settings::UnacceptedRisks;
-use fairway_testkit::story::BLOCKS;
+use fairway_operator::settings::UnacceptedRiskPolicy;
+use fairway_testkit::blocked_edges::FILES;
 use serde_json::json;
 
 use super::platform::{Platform, ask, reaches, refused};
@@ -11,13 +11,13 @@ use crate::support::{Graph, Operated, recommended};
 
 /// A cluster that is exposed to all three risks of 4.7.4, after the request.
 async fn asking(
-    unaccepted_risks: UnacceptedRisks,
+    unaccepted_risks: UnacceptedRiskPolicy,
 ) -> Result<Option<(Operated, (Graph, Platform, tempfile::TempDir))>> {
     let Some(platform) = Platform::new(&["4.6.23", "4.6.42", "4.6.43", "4.7.4"])? else {
         return Ok(None);
     };
     let files = [("version", "1.1.0\n"), ("channels/stable-4.7.yaml", CHANNEL)];
-    let files: Vec<_> = files.into_iter().chain(BLOCKS).collect();
+    let files: Vec<_> = files.into_iter().chain(FILES).collect();
     let (graph, directory) = (platform.graph(&files).await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
     let operated = platform
@@ -36,7 +36,9 @@ async fn asking(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gate_names_unaccepted_risks() -> Result<()> {
-    let Some((mut operated, _world)) = asking(UnacceptedRisks::Gate).await? else { return Ok(()) };
+    let Some((mut operated, _world)) = asking(UnacceptedRiskPolicy::Gate).await? else {
+        return Ok(());
+    };
     let message = refused(&operated, "UnacceptedRisks").await?;
     assert!(RISKS.iter().all(|risk| message.contains(risk)), "{message}");
     let command = format!("fairway upgrade accept {}", RISKS.join(","));
@@ -50,7 +52,7 @@ async fn gate_names_unaccepted_risks() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn recorded_risks_are_in_the_history() -> Result<()> {
-    let Some((mut operated, _world)) = asking(UnacceptedRisks::Record).await? else {
+    let Some((mut operated, _world)) = asking(UnacceptedRiskPolicy::Record).await? else {
         return Ok(());
     };
     let status = reaches(&operated, "4.7.4").await?;

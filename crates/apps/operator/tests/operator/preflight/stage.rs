@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, ensure};
 use fairway_api::cluster_version::{Update, UpdateMode};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
 use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT, labels};
-use fairway_graph::wire;
-use fairway_operator::cluster::Sight;
+use fairway_graph::cincinnati;
+use fairway_operator::cluster::ClusterWatches;
 use fairway_operator::election::Leadership;
 use fairway_operator::metrics::Metrics;
 use fairway_operator::own_release::{self, OwnRelease};
@@ -20,7 +20,7 @@ use fairway_operator::stage::preflight::{
 use fairway_operator::stage::updates::Updates;
 use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_testkit::releases::TestRelease;
-use fairway_testkit::wait::PATIENCE;
+use fairway_testkit::wait::DEFAULT_TIMEOUT;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -40,7 +40,7 @@ const RUN: &str = "fairway.dev/preflight-run";
 /// A cluster at 5.0.0 with the inputs of the stage.
 pub(crate) struct PreflightStage {
     running: Option<Running>,
-    watches: Sight,
+    watches: ClusterWatches,
     /// `None` until a test sets the response of the update service.
     updates: watch::Sender<Option<Arc<Updates>>>,
     pub(crate) settings: PreflightSettings,
@@ -103,11 +103,11 @@ impl PreflightStage {
         // Fails if another test of the process has set the subscriber already.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let cluster = TestCluster::in_turn().await?;
+        let cluster = TestCluster::exclusive().await?;
         let namespace = cluster.namespace("preflight").await?;
         let versions: Api<ClusterVersion> = Api::all(cluster.client());
         versions.create(&PostParams::default(), &objects::cluster_version()).await?;
-        let watches = Sight::open(&cluster.client(), &TaskTracker::new());
+        let watches = ClusterWatches::open(&cluster.client(), &TaskTracker::new());
         let files = tempfile::tempdir()?;
         TestRelease::new("5.0.0").write(&files.path().join("own"))?;
         let results = ResultsDirectory::at(files.path().join("results"));
@@ -122,7 +122,7 @@ impl PreflightStage {
     /// Starts the stage of an operator on a node. A running stage is aborted first.
     pub(crate) fn start(&mut self, node: &str) -> Result<()> {
         self.running = None;
-        let (term, leadership) = Leadership::until(Instant::now() + PATIENCE * 2);
+        let (term, leadership) = Leadership::until(Instant::now() + DEFAULT_TIMEOUT * 2);
         let (out, preflight) = watch::channel(None);
         let (payload, image) = (self.files.path().join("own"), objects::release("5.0.0").image);
         let inputs = Inputs {
@@ -195,7 +195,7 @@ impl PreflightStage {
     ) -> Result<()> {
         let node = json!({"version": version, "payload": image});
         let answer = json!({"version": 1, "nodes": [node], "edges": []}).to_string();
-        let (graph, _) = wire::read("answer", answer.as_bytes())?;
+        let (graph, _) = cincinnati::read("answer", answer.as_bytes())?;
         let updates = Updates { generation, graph: Arc::new(graph), ..Updates::default() };
         self.updates.send_replace(Some(Arc::new(updates)));
         Ok(())
@@ -218,7 +218,7 @@ impl PreflightStage {
     ) -> Result<Arc<Preflight>> {
         let mut published = self.running.as_ref().context("it runs")?.preflight.clone();
         let output = published.wait_for(|it| it.as_deref().is_some_and(&says));
-        let waited = timeout(PATIENCE, output).await.ok().and_then(Result::ok);
+        let waited = timeout(DEFAULT_TIMEOUT, output).await.ok().and_then(Result::ok);
         let found = waited.and_then(|found| found.clone());
         let last = || {
             let published = self.running.as_ref().map(|it| it.preflight.borrow().clone());

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use fairway_api::cluster_version::{ComponentOverride, UpdateState};
 use fairway_operator::stage::rollout::Phase;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use fairway_testkit::{objects, wait};
 use k8s_openapi::api::batch::v1::Job;
 use kube::Api;
@@ -130,7 +130,7 @@ async fn overridden_objects_are_skipped() -> Result<()> {
         unmanaged: true,
         ..ComponentOverride::default()
     };
-    let filter = Filter { overrides: vec![unmanaged], ..Filter::default() };
+    let filter = ManifestFilter { overrides: vec![unmanaged], ..ManifestFilter::default() };
     stage.aim_with("5.1.0", &maps, filter);
     let rollout = stage.until_complete().await?;
     assert_eq!((rollout.done, rollout.total), (1, 1));

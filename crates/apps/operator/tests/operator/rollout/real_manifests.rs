@@ -64,7 +64,7 @@ async fn related_objects_are_written_in_the_sandbox_after_an_early_failure() -> 
         Fault::refuse(504).verb("patch").resource("clusteroperators/status"),
     ] {
         let stage = Stage::updating().await?;
-        let Some(sandbox) = stage.cluster.failing_on_demand() else { return Ok(()) };
+        let Some(sandbox) = stage.cluster.fault_injection() else { return Ok(()) };
         sandbox.faults().add(fault.times(1));
         stage.aim("5.1.0", &[("0000_10_a_1", cluster_operator("network", "5.1.0"))]);
         with_related_objects(&stage, "network").await?;

@@ -15,10 +15,10 @@ use fairway_operator::metrics::Metrics;
 use fairway_operator::payload::Payload;
 use fairway_operator::stage::rollout::{Inputs, RetryPolicy, Rollout, RolloutWriters, run};
 use fairway_operator::stage::target::{Capabilities, Target};
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use fairway_release::payload::Files;
 use fairway_release::{Release, version_hash, with_zero_values};
-use fairway_testkit::wait::PATIENCE;
+use fairway_testkit::wait::DEFAULT_TIMEOUT;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -68,7 +68,7 @@ impl Drop for Running {
 impl Stage {
     /// A cluster with a history, the newest entry first.
     pub(crate) async fn begin(history: &[(&str, UpdateState)]) -> Result<Self> {
-        let cluster = TestCluster::in_turn().await?;
+        let cluster = TestCluster::exclusive().await?;
         let namespace = cluster.namespace("rollout").await?;
         let versions: Api<ClusterVersion> = Api::all(cluster.client());
         versions.create(&PostParams::default(), &objects::cluster_version()).await?;
@@ -89,7 +89,7 @@ impl Stage {
     /// Starts the stage; a running one is dropped.
     pub(crate) fn start(&mut self) {
         self.running = None;
-        let (term, leadership) = Leadership::until(Instant::now() + PATIENCE * 2);
+        let (term, leadership) = Leadership::until(Instant::now() + DEFAULT_TIMEOUT * 2);
         let (out, rollout) = watch::channel(None);
         let superseded = CancellationToken::new();
         let inputs = Inputs {
@@ -136,10 +136,15 @@ impl Stage {
 
     /// Sets the target.
     pub(crate) fn aim(&self, version: &str, manifests: &[(&str, Value)]) {
-        self.aim_with(version, manifests, Filter::default());
+        self.aim_with(version, manifests, ManifestFilter::default());
     }
 
-    pub(crate) fn aim_with(&self, version: &str, manifests: &[(&str, Value)], filter: Filter) {
+    pub(crate) fn aim_with(
+        &self,
+        version: &str,
+        manifests: &[(&str, Value)],
+        filter: ManifestFilter,
+    ) {
         self.target.send_replace(Some(Arc::new(Target {
             generation: 1,
             payload: Arc::new(payload(version, manifests)),
@@ -156,7 +161,7 @@ impl Stage {
     pub(crate) async fn until(&self, what: impl Fn(&Rollout) -> bool) -> Result<Arc<Rollout>> {
         let mut rollout = self.running().rollout.clone();
         let is_so = |rollout: &Option<Arc<Rollout>>| rollout.as_deref().is_some_and(&what);
-        let found = timeout(PATIENCE, rollout.wait_for(is_so)).await;
+        let found = timeout(DEFAULT_TIMEOUT, rollout.wait_for(is_so)).await;
         let found = found.with_context(|| format!("only {:#?}", self.published()))?;
         found?.clone().context("it was found")
     }
@@ -182,7 +187,7 @@ impl Stage {
     /// Waits for the handover to another operator.
     pub(crate) async fn until_superseded(&self) -> Result<()> {
         let superseded = self.running().superseded.cancelled();
-        timeout(PATIENCE, superseded).await.context("no other operator takes over")
+        timeout(DEFAULT_TIMEOUT, superseded).await.context("no other operator takes over")
     }
 
     pub(crate) fn config_maps(&self) -> Api<ConfigMap> {

@@ -62,7 +62,7 @@ async fn operator_with_other_image_does_not_take_over() -> Result<()> {
     aim_at_operator(&stage, "registry.example/some/operator:latest").await?;
     let rollout = stage.until_failing(&["UpdatePayloadFailed"]).await?;
     let message = rollout.failures[0].message.replace(&objects::release("5.1.0").image, "IMAGE");
-    insta::assert_snapshot!(message, @r#"deployment "openshift-cluster-version/cluster-version-operator" (1 of 2): not applied: it does not run the release image IMAGE, so no operator would continue the rollout. Request another release, or list the object as unmanaged in spec.overrides of ClusterVersion"#);
+    insta::assert_snapshot!(message, @r#"deployment "openshift-cluster-version/cluster-version-operator" (1 of 2): not applied: the object does not run the release image IMAGE, so no operator would continue the rollout. Request another release, or list the object as unmanaged in spec.overrides of ClusterVersion"#);
     assert!(stage.written().await?.is_empty(), "nothing is begun behind it");
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use fairway_cincinnati::fetch::Patience;
+use fairway_cincinnati::fetch::FetchTimeouts;
 use fairway_operator::stage::updates::{Settings, Updates};
 use futures::{StreamExt as _, stream};
 use serde_json::json;
@@ -16,7 +16,8 @@ use super::stage::{Stage, message, short_intervals, single_request, versions};
 
 /// Settings with short timeouts.
 fn short_timeouts() -> Settings {
-    let patience = Patience { silence: Duration::from_millis(200), ..short_intervals().patience };
+    let patience =
+        FetchTimeouts { silence: Duration::from_millis(200), ..short_intervals().patience };
     Settings { patience, ..short_intervals() }
 }
 

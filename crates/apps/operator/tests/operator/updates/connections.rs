@@ -115,7 +115,7 @@ async fn request_with_invalid_proxy_fails() {
     stage.until_offered(&["5.1.1"]).await;
     stage.set_proxy("socks5://me:secret@proxy.example", "");
     let updates = stage.until_failed("RemoteFailed").await;
-    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: invalid httpProxy in Proxy cluster: not an http or https URL. The listed updates are from …");
+    insta::assert_snapshot!(message(&updates, service.address()), @"Unable to retrieve available updates: invalid httpProxy in Proxy `cluster`: not an http or https URL. The listed updates are from …");
     assert_eq!(service.requests().len(), 1);
 }
 

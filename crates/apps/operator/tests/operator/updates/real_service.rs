@@ -6,11 +6,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairway_graph::wire::View;
+use fairway_graph::cincinnati::GraphSerializer;
 use fairway_graph::{Graph, GraphData, build, releases};
 use fairway_testkit::wait;
 use fairway_update_service::source::{Directory, ReleasesFile};
-use fairway_update_service::{Options, Service, TlsFiles, Watched};
+use fairway_update_service::{PolledSource, Service, ServiceOptions, TlsFiles};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -66,10 +66,10 @@ impl Files {
     pub(crate) async fn serve(&self) -> Service {
         let directory = Directory::new(self.path("data")).settle(SETTLE);
         let file = ReleasesFile::new(self.path("releases.json")).settle(SETTLE);
-        let mut options = Options::new(
+        let mut options = ServiceOptions::new(
             SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            Watched::new(directory, SETTLE / 2),
-            Watched::new(file, SETTLE / 2),
+            PolledSource::new(directory, SETTLE / 2),
+            PolledSource::new(file, SETTLE / 2),
         );
         let (certificate, key) = (self.path("tls.crt"), self.path("tls.key"));
         if certificate.exists() {
@@ -167,7 +167,7 @@ fn expected(answer: &Value, current: &str) -> BTreeMap<String, Vec<String>> {
 #[tokio::test]
 async fn updates_of_platform_match_graph() {
     let Some(graph) = platform() else { return };
-    let view = View::architecture(&graph, "amd64");
+    let view = GraphSerializer::architecture(&graph, "amd64");
     for (version, channel) in
         [("4.16.20", "stable-4.17"), ("4.18.9", "stable-4.19"), ("4.21.3", "candidate-4.22")]
     {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::{ClusterVersion, ClusterVersionSpec, OperatorCondition};
-use fairway_cincinnati::fetch::Patience;
-use fairway_cincinnati::question::{Current, Services};
-use fairway_cincinnati::route::ProxySettings;
+use fairway_cincinnati::connection::ProxySettings;
+use fairway_cincinnati::fetch::FetchTimeouts;
+use fairway_cincinnati::query::{RunningRelease, UpdateServices};
 use fairway_operator::cluster::Objects;
 use fairway_operator::metrics::Metrics;
 use fairway_operator::stage::updates::{Inputs, RequestIntervals, Settings, Updates, run};
-use fairway_testkit::wait::PATIENCE;
+use fairway_testkit::wait::DEFAULT_TIMEOUT;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -20,14 +20,14 @@ use tokio::time::timeout;
 /// Settings with short intervals.
 pub(crate) fn short_intervals() -> Settings {
     Settings {
-        services: Services { instead: None, default: None },
+        services: UpdateServices { instead: None, default: None },
         pace: RequestIntervals {
             every: Duration::from_millis(20)..=Duration::from_millis(40),
             retry: Duration::from_millis(10),
             gap: Duration::from_millis(1),
         },
         // Long enough for a busy host.
-        patience: Patience {
+        patience: FetchTimeouts {
             connect: Duration::from_secs(20),
             silence: Duration::from_secs(20),
             answer: Duration::from_mins(1),
@@ -64,10 +64,10 @@ impl Stage {
         let (proxy, proxies) = watch::channel(Some(ProxySettings::default()));
         let (trusted, authorities) = watch::channel(Some(Objects::default()));
         let (out, updates) = watch::channel(None);
-        let current = Current {
+        let current = RunningRelease {
             version: version.to_owned(),
             architecture: "amd64".to_owned(),
-            ..Current::default()
+            ..RunningRelease::default()
         };
         let inputs = Inputs {
             current: Arc::new(current),
@@ -116,7 +116,7 @@ impl Stage {
     pub(crate) async fn until(&self, what: impl Fn(&Updates) -> bool) -> Arc<Updates> {
         let mut updates = self.updates.clone();
         let is_so = |updates: &Option<Arc<Updates>>| updates.as_deref().is_some_and(&what);
-        let found = timeout(PATIENCE, updates.wait_for(is_so)).await;
+        let found = timeout(DEFAULT_TIMEOUT, updates.wait_for(is_so)).await;
         let found = found.unwrap_or_else(|_| panic!("only {:?}", self.updates.borrow()));
         found.expect("the stage runs").clone().expect("it was found")
     }

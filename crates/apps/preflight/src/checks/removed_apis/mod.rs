@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use fairway_compat::removed_apis::KNOWN_UP_TO;
-use fairway_compat::{Minor, removed_apis};
+use fairway_compat::{KubernetesMinor, removed_apis};
 use fairway_findings::Finding;
 use fairway_text::chain;
 use futures::FutureExt as _;
@@ -100,7 +100,7 @@ impl RemovedApi {
 #[derive(Default)]
 struct ReadState {
     /// Kubernetes version of the target release, if declared.
-    kubernetes: Option<Minor>,
+    kubernetes: Option<KubernetesMinor>,
     gone: Vec<RemovedApi>,
     /// `None` if the cluster does not count requests.
     counts: Option<Vec<Count>>,
@@ -120,7 +120,8 @@ struct ManifestWrite {
 }
 
 async fn examine(cluster: &Cluster, target: &Target) -> Result<BuiltInResult, NoResult> {
-    let kubernetes = target.content.image_references.component("kubernetes").and_then(Minor::parse);
+    let kubernetes =
+        target.content.image_references.component("kubernetes").and_then(KubernetesMinor::parse);
     let CrdRemovals { retired, stored, deleted } = crd_removals(cluster, target).await?;
     let served = cluster.served().await?;
     let mut state = ReadState {
@@ -164,7 +165,7 @@ async fn crd_removals(cluster: &Cluster, target: &Target) -> Result<CrdRemovals,
 }
 
 /// Removed Kubernetes APIs that the cluster serves.
-fn built_in(kubernetes: Minor, served: &BTreeSet<String>) -> Vec<RemovedApi> {
+fn built_in(kubernetes: KubernetesMinor, served: &BTreeSet<String>) -> Vec<RemovedApi> {
     let gone = removed_apis::gone_in(kubernetes).filter(|api| served.contains(&api.api_version()));
     let gone = gone.map(|api| {
         let instead = api.replacement_in(kubernetes);
@@ -276,8 +277,8 @@ fn in_manifests(state: &ReadState) -> Option<Finding> {
         listed(&render)
     );
     let remediation = format!(
-        "Replace {} with {instead} in the source of these manifests, do the same for the other \
-         APIs, and apply them before the update: kubectl apply -f FILE",
+        "Replace {} with {instead} in the manifests of these objects, do the same for the other \
+         APIs, and apply the manifests before the update: kubectl apply -f FILE",
         first.api_version
     );
     // Managed fields may be old. If requests are counted, the counts show whether the API is in
@@ -330,7 +331,7 @@ fn beyond_the_table(state: &ReadState) -> Option<String> {
                 .to_owned(),
         ),
         Some(kubernetes) if kubernetes > KNOWN_UP_TO => Some(format!(
-            "The target release contains Kubernetes {kubernetes}. This check knows removed APIs \
+            "The target release contains Kubernetes {kubernetes}. This check covers removed APIs \
              up to Kubernetes {KNOWN_UP_TO}; for later versions it relies on the APIRequestCounts \
              of the cluster."
         )),
@@ -340,8 +341,8 @@ fn beyond_the_table(state: &ReadState) -> Option<String> {
 
 fn not_covered(state: &ReadState) -> String {
     let is_uncounted = state.counts.is_none() && !state.gone.is_empty();
-    let uncounted =
-        "The cluster does not count API requests, so the check did not see clients that only read.";
+    let uncounted = "The cluster does not count API requests, so the check cannot detect clients \
+                     that only read.";
     if is_uncounted { uncounted.to_owned() } else { String::new() }
 }
 

@@ -9,12 +9,12 @@ use crate::testing::{create, define, define_as, hide, reader, render, target};
 const BACKUPS: Resource = Resource::new("example.dev", "v1beta1", "Backup", "backups");
 
 fn count(api: &str, removed_in: &str, requests: u64) -> Count {
-    let removed_in = Minor::parse(removed_in);
+    let removed_in = KubernetesMinor::parse(removed_in);
     Count { api: api.to_owned(), removed_in, requests, clients: vec!["helm/3 of ci".to_owned()] }
 }
 
 fn gone_in(kubernetes: &str) -> ReadState {
-    let kubernetes = Minor::parse(kubernetes).unwrap();
+    let kubernetes = KubernetesMinor::parse(kubernetes).unwrap();
     let served = ["batch/v1beta1", "batch/v1", "policy/v1beta1"].map(str::to_owned).into();
     let gone = built_in(kubernetes, &served);
     ReadState {
@@ -90,7 +90,7 @@ fn findings_have_remediation() {
     };
     insta::assert_snapshot!(render(&evaluate(&state).findings), @r#"
     RemovedApisInManifests (info): 2 objects were written through APIs that the target release does not serve: CronJob a/nightly (batch/v1beta1, by helm), CronJob b/hourly (batch/v1beta1, by kubectl apply). Further writes through these APIs will fail.
-      Replace batch/v1beta1 with batch/v1 in the source of these manifests, do the same for the other APIs, and apply them before the update: kubectl apply -f FILE
+      Replace batch/v1beta1 with batch/v1 in the manifests of these objects, do the same for the other APIs, and apply the manifests before the update: kubectl apply -f FILE
       https://kubernetes.io/docs/reference/using-api/deprecation-guide/
     RemovedApisInUse (warning): The target release does not serve APIs that clients requested within the last 24 hours: cronjobs.v1beta1.batch (120 requests by helm/3 of ci; use batch/v1), podsecuritypolicies.v1beta1.policy (1 request by helm/3 of ci). Requests for these APIs will fail.
       Migrate these clients to the replacement of each API. To list all clients: kubectl get apirequestcounts.apiserver.openshift.io cronjobs.v1beta1.batch -o yaml
@@ -128,8 +128,8 @@ fn result_reports_what_is_unknown() {
     unknown: 
     left out: 
     unknown: 
-    left out: The cluster does not count API requests, so the check did not see clients that only read.
-    unknown: The target release contains Kubernetes 1.40. This check knows removed APIs up to Kubernetes 1.34; for later versions it relies on the APIRequestCounts of the cluster. cronjobs cannot be read.
+    left out: The cluster does not count API requests, so the check cannot detect clients that only read.
+    unknown: The target release contains Kubernetes 1.40. This check covers removed APIs up to Kubernetes 1.34; for later versions it relies on the APIRequestCounts of the cluster. cronjobs cannot be read.
     left out: 
     ");
 }
@@ -155,7 +155,7 @@ fn backups(versions: &[&str]) -> Value {
 
 #[tokio::test]
 async fn run_finds_version_that_is_stored_written_and_requested() -> Result<()> {
-    let cluster = TestCluster::own().await?;
+    let cluster = TestCluster::start().await?;
     define_as(&cluster, backups(&["v1beta1"])).await?;
     let applied = json!({"apiVersion": "example.dev/v1beta1", "kind": "Backup"}).to_string();
     let backup = json!({
@@ -192,7 +192,7 @@ async fn run_finds_version_that_is_stored_written_and_requested() -> Result<()> 
 
 #[tokio::test]
 async fn run_finds_deleted_crd_with_objects() -> Result<()> {
-    let cluster = TestCluster::own().await?;
+    let cluster = TestCluster::start().await?;
     define_as(&cluster, backups(&["v1beta1"])).await?;
     let mut gone = backups(&["v1beta1"]);
     gone["metadata"]["annotations"]["release.openshift.io/delete"] = json!("true");
@@ -213,7 +213,7 @@ async fn run_finds_deleted_crd_with_objects() -> Result<()> {
 
 #[tokio::test]
 async fn run_with_unreadable_objects_has_no_result() -> Result<()> {
-    let cluster = TestCluster::own().await?;
+    let cluster = TestCluster::start().await?;
     define_as(&cluster, backups(&["v1beta1"])).await?;
     let release = TestRelease::new("5.2.0").object("0000_10_backups", backups(&["v1"]));
     let target = target("5.1.0", &release)?;

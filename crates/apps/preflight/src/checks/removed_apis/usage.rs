@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fairway_compat::Minor;
+use fairway_compat::KubernetesMinor;
 use kube::ResourceExt as _;
 use kube::api::{DynamicObject, ObjectMeta};
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(super) struct Count {
     /// API, such as `cronjobs.v1beta1.batch`.
     pub(super) api: String,
     /// Kubernetes version without the API, if the cluster knows it.
-    pub(super) removed_in: Option<Minor>,
+    pub(super) removed_in: Option<KubernetesMinor>,
     /// Number of requests of other clients.
     pub(super) requests: u64,
     /// Clients, the most frequent first.
@@ -41,7 +41,7 @@ impl Count {
         let requests = status.request_count.saturating_sub(for_all);
         (requests > 0).then(|| Self {
             api: object.name_any(),
-            removed_in: Minor::parse(&status.removed_in_release),
+            removed_in: KubernetesMinor::parse(&status.removed_in_release),
             requests,
             clients: most_frequent(&for_this),
         })
@@ -194,7 +194,7 @@ mod tests {
         let status = json!({"removedInRelease": "1.25", "requestCount": 9, "last24h": hours});
         let expected = Count {
             api: "cronjobs.v1beta1.batch".to_owned(),
-            removed_in: Minor::parse("1.25"),
+            removed_in: KubernetesMinor::parse("1.25"),
             requests: 9,
             clients: ["kubectl/v1.20 of alice", "curl/7 of bob"].map(str::to_owned).to_vec(),
         };

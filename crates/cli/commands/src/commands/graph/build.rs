@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairway_graph::wire::View;
+use fairway_graph::cincinnati::GraphSerializer;
 use fairway_graph::{Graph, Scope};
 
 use super::{input, view};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<ExitSta
 /// Writes a graph in the format of an update service.
 pub(super) fn json(graph: &Graph, printer: &Printer) -> anyhow::Result<()> {
     let mut stdout = printer.stdout();
-    stdout.write_all(&View::whole(graph).json())?;
+    stdout.write_all(&GraphSerializer::whole(graph).json())?;
     writeln!(stdout)?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use fairway_api::Version;
-use fairway_graph::question::{PathsError, channels};
+use fairway_graph::analysis::{UpgradePathError, channels};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<Exit
     let view = View::select(graph, args.input.arch.as_deref(), None)?;
     let version = &args.version;
     if view.graph.find(version).next().is_none() {
-        return Err(view.explain(&PathsError::Unknown(version.to_string())).into());
+        return Err(view.explain(&UpgradePathError::Unknown(version.to_string())).into());
     }
     let found = Channels { release: version, channels: channels(&view.graph, version) };
     if found.channels.is_empty() {

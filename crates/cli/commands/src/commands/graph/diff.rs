@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use fairway_graph::question::{Changes, DataChanges};
+use fairway_graph::analysis::{GraphChanges, GraphDataChanges};
 use fairway_graph::{Graph, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,7 @@ fn directories(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference>
             Some(compare(args, &before, &input::finish(declared, &new, printer))?)
         }
     };
-    Ok(Difference { graph_data: Some(DataChanges::between(&old, &new)), graph })
+    Ok(Difference { graph_data: Some(GraphDataChanges::between(&old, &new)), graph })
 }
 
 fn files(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
@@ -63,12 +63,12 @@ fn files(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
 }
 
 /// Compares the selected parts of two graphs. One of the graphs may lack that part.
-fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotTell> {
+fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<GraphChanges, CannotTell> {
     let chosen = args.arch.as_deref();
     let architecture = view::usual(new, chosen).or_else(|_| view::usual(old, chosen))?;
     let scope = Scope { architecture, channel: args.channel.as_deref() };
     view::check_scope(new, scope).or_else(|_| view::check_scope(old, scope))?;
-    Ok(Changes::between(&old.within(scope), &new.within(scope)))
+    Ok(GraphChanges::between(&old.within(scope), &new.within(scope)))
 }
 
 /// Changes of graph-data and of the update graph.
@@ -77,17 +77,17 @@ fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<Changes, CannotT
 struct Difference {
     /// Changes of graph-data, if two directories with graph-data are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
-    graph_data: Option<DataChanges>,
+    graph_data: Option<GraphDataChanges>,
     /// Changes of the update graph, if releases or graphs are given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    graph: Option<Changes>,
+    graph: Option<GraphChanges>,
 }
 
 impl Difference {
     fn is_empty(&self) -> bool {
         let Self { graph_data, graph } = self;
-        graph_data.as_ref().is_none_or(DataChanges::is_empty)
-            && graph.as_ref().is_none_or(Changes::is_empty)
+        graph_data.as_ref().is_none_or(GraphDataChanges::is_empty)
+            && graph.as_ref().is_none_or(GraphChanges::is_empty)
     }
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self { graph_data: Some(data), graph: Some(graph) } => {
-                write!(f, "changes of graph-data:\n{data}\n\nchanges of the graph:\n{graph}")
+                write!(f, "changes in graph-data:\n{data}\n\nchanges in the graph:\n{graph}")
             }
             Self { graph_data: Some(data), graph: None } => data.fmt(f),
             Self { graph_data: None, graph: Some(graph) } => graph.fmt(f),

@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::Context;
 use fairway_graph::build::build;
 use fairway_graph::data::Severity;
-use fairway_graph::{Files, Graph, GraphData, Problem, ReleaseImage, releases, wire};
+use fairway_graph::{Files, Graph, GraphData, GraphProblem, ReleaseImage, cincinnati, releases};
 use fairway_update_service::Source;
-use fairway_update_service::source::{Found, Repository};
+use fairway_update_service::source::{Repository, SourceContent};
 
 use crate::args::graph::InputArgs;
 use crate::args::registry::{RegistryArgs, ReleasesArgs};
@@ -50,7 +50,7 @@ pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Grap
 pub(super) fn data(args: &InputArgs, printer: &Printer) -> anyhow::Result<Option<GraphData>> {
     if let Some(mut image) = registry::graph_data(&args.image, &args.registries)? {
         let name = image.name();
-        let Found { content, .. } = read_once(&mut image).with_context(|| WithHint {
+        let SourceContent { content, .. } = read_once(&mut image).with_context(|| WithHint {
             message: format!("cannot read {name}"),
             hint: "check the image name, the credentials in --pull-secret, and with a keyring the \
                  signatures"
@@ -84,14 +84,14 @@ pub(in crate::commands) fn declared_by(path: &Path, printer: &Printer) -> anyhow
     Ok(declare(releases, &unreadable, printer))
 }
 
-fn declare(releases: Vec<ReleaseImage>, unreadable: &[Problem], printer: &Printer) -> Graph {
+fn declare(releases: Vec<ReleaseImage>, unreadable: &[GraphProblem], printer: &Printer) -> Graph {
     let (graph, problems) = releases::declare(releases);
     warn(unreadable.iter().chain(&problems), printer);
     graph
 }
 
 /// Reads a releases file.
-fn read_releases(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
+fn read_releases(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<GraphProblem>)> {
     let hint = || WithHint {
         message: "cannot read releases".to_owned(),
         hint: "use a JSON list: [{\"image\": …, \"arch\": …, \"release-metadata\": {…}}, …]"
@@ -105,19 +105,20 @@ fn read_releases(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>
 fn scan_releases(
     repository: Repository,
     printer: &Printer,
-) -> anyhow::Result<(Vec<ReleaseImage>, Vec<Problem>)> {
-    let mut repository = repository.telling(registry::scan_progress(printer.clone()));
+) -> anyhow::Result<(Vec<ReleaseImage>, Vec<GraphProblem>)> {
+    let mut repository = repository.with_progress(registry::scan_progress(printer.clone()));
     let name = repository.name();
-    let Found { content, problems } = read_once(&mut repository).with_context(|| WithHint {
-        message: format!("cannot read {name}"),
-        hint: "check the image name and the credentials in --pull-secret".to_owned(),
-    })?;
+    let SourceContent { content, problems } =
+        read_once(&mut repository).with_context(|| WithHint {
+            message: format!("cannot read {name}"),
+            hint: "check the image name and the credentials in --pull-secret".to_owned(),
+        })?;
     printer.note(format_args!("{name}: {} found, {} skipped", content.len(), problems.len()));
     Ok((content, problems))
 }
 
 /// Reads a source once.
-fn read_once<T>(source: &mut impl Source<T>) -> anyhow::Result<Found<T>> {
+fn read_once<T>(source: &mut impl Source<T>) -> anyhow::Result<SourceContent<T>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let found = runtime.block_on(source.refresh()).map_err(anyhow::Error::from_boxed)?;
     found.context("no content")
@@ -130,8 +131,8 @@ pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow:
         hint: "use the JSON format of an update service: {\"nodes\": […], \"edges\": […], …}"
             .to_owned(),
     };
-    let bytes = bytes(path, wire::MAX_BYTES).with_context(hint)?;
-    let (graph, problems) = wire::read(&name(path), &bytes).with_context(hint)?;
+    let bytes = bytes(path, cincinnati::MAX_BYTES).with_context(hint)?;
+    let (graph, problems) = cincinnati::read(&name(path), &bytes).with_context(hint)?;
     warn(&problems, printer);
     Ok(graph)
 }
@@ -184,6 +185,6 @@ fn name(path: &Path) -> String {
     if path == Path::new(STDIN) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-fn warn<'a>(problems: impl IntoIterator<Item = &'a Problem>, printer: &Printer) {
+fn warn<'a>(problems: impl IntoIterator<Item = &'a GraphProblem>, printer: &Printer) {
     printer.warnings(&problems.into_iter().map(ToString::to_string).collect::<Vec<_>>());
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_graph::Scope;
-use fairway_graph::question::latest;
+use fairway_graph::analysis::latest;
 use schemars::JsonSchema;
 use serde::Serialize;
 

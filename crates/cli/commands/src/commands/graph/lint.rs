@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fairway_graph::data::Severity;
-use fairway_graph::lint::{Report, lint, print};
+use fairway_graph::lint::{LintReport, lint, print};
 
 use super::input;
 use crate::args::graph::{Denied, LintArgs, LintFormat};
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
         let all = report.findings.len();
         report = report.new_since(&before);
         let known = all - report.findings.len();
-        printer.note(format_args!("omitted findings of {}: {known}", base.display()));
+        printer
+            .note(format_args!("omitted findings that are already in {}: {known}", base.display()));
     }
     report.findings.retain(|finding| !args.allow.iter().any(|rule| rule == finding.rule.id));
     let mut stdout = printer.stdout();
@@ -46,14 +47,14 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
 }
 
 /// Number of findings of each rule.
-fn by_rule(report: &Report) -> String {
+fn by_rule(report: &LintReport) -> String {
     let counts = report.counts();
     let width = counts.values().max().map_or(0, |most| most.to_string().len());
     let line = |(rule, count): (&&str, &usize)| format!("  {count:width$} {rule}\n");
     counts.iter().map(line).collect()
 }
 
-fn status(report: &Report, denied: Option<Denied>) -> ExitStatus {
+fn status(report: &LintReport, denied: Option<Denied>) -> ExitStatus {
     let tolerated = match denied {
         None => Some(Severity::Warning),
         Some(Denied::Warnings) => Some(Severity::Note),

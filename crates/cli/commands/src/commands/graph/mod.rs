@@ -1,4 +1,14 @@
 //! `fairway graph`: tools for maintainers of update graphs.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `input` | input of graphs: releases, graph-data, Cincinnati JSON |
+//! | `view` | the selected part of a graph |
+//! | `build`, `show` | the graph as JSON, text or image |
+//! | `lint` | findings about graph-data |
+//! | `path`, `why` | upgrade paths, and explanations of an update |
+//! | `channels`, `latest` | channels of a version, and the latest version of a channel |
+//! | `diff` | changes between two graphs |
 
 mod build;
 mod channels;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use fairway_api::Version;
 use fairway_api::cluster_version::MatchingRuleType;
-use fairway_graph::question::{Paths, PathsError, Step, paths};
+use fairway_graph::analysis::{UpgradeHop, UpgradePathError, UpgradePaths, paths};
 use fairway_graph::{Graph, Risk};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let (from, to) = (&args.ends.from, &args.ends.to);
     let paths = match paths(&view.graph, from, to) {
         Ok(paths) => Some(paths),
-        Err(PathsError::None { .. }) => None,
+        Err(UpgradePathError::None { .. }) => None,
         Err(error) => return Err(view.explain(&error).into()),
     };
     let status = if paths.is_some() { ExitStatus::Success } else { ExitStatus::Refused };
@@ -48,15 +48,15 @@ struct GraphPaths<'a> {
     /// Last version.
     to: &'a Version,
     #[serde(flatten)]
-    paths: Option<Paths>,
+    paths: Option<UpgradePaths>,
     /// Risks of the paths, by name.
     risks: Vec<&'a Risk>,
 }
 
 /// The risks of paths by name. In valid graph-data, a name has one risk.
-fn risks<'a>(graph: &'a Graph, paths: &Paths) -> Vec<&'a Risk> {
+fn risks<'a>(graph: &'a Graph, paths: &UpgradePaths) -> Vec<&'a Risk> {
     let node = |text: &str| graph.find(&Version::parse(text).ok()?).next();
-    let edge = |step: &Step| graph.edge(node(&step.from)?, node(&step.to)?);
+    let edge = |step: &UpgradeHop| graph.edge(node(&step.from)?, node(&step.to)?);
     let steps = paths.fewest_hops.hops.iter().chain(&paths.least_risk.hops);
     let mut by_name: BTreeMap<&str, &Risk> = BTreeMap::new();
     for risk in steps.filter_map(edge).flat_map(|edge| graph.risks(edge)) {

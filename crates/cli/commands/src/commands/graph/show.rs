@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairway_graph::picture;
+use fairway_graph::render;
 
 use super::build;
 use super::view::View;
@@ -13,9 +13,9 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let view = View::read(&args.view, printer)?;
     let drawn = match args.output {
-        ShowFormat::Text => picture::text(&view.graph, &view.title()),
-        ShowFormat::Dot => picture::dot(&view.graph, &view.title()),
-        ShowFormat::Svg => picture::svg(&view.graph, &view.title()),
+        ShowFormat::Text => render::text(&view.graph, &view.title()),
+        ShowFormat::Dot => render::dot(&view.graph, &view.title()),
+        ShowFormat::Svg => render::svg(&view.graph, &view.title()),
         ShowFormat::Json => {
             build::json(&view.graph, printer)?;
             return Ok(ExitStatus::Success);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use fairway_api::Version;
-use fairway_graph::question::PathsError;
+use fairway_graph::analysis::UpgradePathError;
 use fairway_graph::{Graph, Node, Scope};
 
 use crate::args::graph::ViewArgs;
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
     }
 
     /// The error for a version that is not in this part.
-    pub(super) fn explain(&self, error: &PathsError) -> CannotTell {
+    pub(super) fn explain(&self, error: &UpgradePathError) -> CannotTell {
         explain(&self.whole, self.scope, error)
     }
 }
@@ -94,9 +94,9 @@ pub(super) fn check_scope(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotT
 }
 
 /// The error for a version that is not in a part of a graph.
-pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &PathsError) -> CannotTell {
+pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &UpgradePathError) -> CannotTell {
     let unknown = match error {
-        PathsError::Unknown(text) => Version::parse(text).ok(),
+        UpgradePathError::Unknown(text) => Version::parse(text).ok(),
         _ => None,
     };
     match unknown.map(|version| version.without_build()) {
@@ -127,7 +127,7 @@ fn locations(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
     let within = |architecture| Scope { architecture: Some(architecture), channel: None };
     let here: Vec<&&Node> = nodes
         .iter()
-        .filter(|node| scope.architecture.is_none_or(|wanted| within(wanted).shows(node)))
+        .filter(|node| scope.architecture.is_none_or(|wanted| within(wanted).contains(node)))
         .collect();
     if here.is_empty() {
         let architectures: BTreeSet<&str> =
@@ -152,7 +152,8 @@ fn locations(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
 
 /// The versions before and after an unknown one.
 fn nearest_versions(graph: &Graph, scope: Scope<'_>, version: &Version) -> String {
-    let shown = || graph.nodes().iter().filter(|node| scope.shows(node)).map(|node| &node.version);
+    let shown =
+        || graph.nodes().iter().filter(|node| scope.contains(node)).map(|node| &node.version);
     let before = shown().rfind(|known| *known < version);
     let after = shown().find(|known| *known > version);
     let text = |version: &Version| version.without_build().to_string();

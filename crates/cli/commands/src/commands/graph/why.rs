@@ -1,8 +1,8 @@
 //! `fairway graph why`: explains why an update is available, conditional or blocked.
 
 use fairway_graph::Scope;
-use fairway_graph::build::Draft;
-use fairway_graph::question::{Verdict, Why};
+use fairway_graph::analysis::{UpdateExplanation, UpdateState};
+use fairway_graph::build::GraphBuilder;
 
 use super::{input, view};
 use crate::args::graph::WhyArgs;
@@ -16,22 +16,22 @@ const KIND: &str = "GraphEdge";
 
 /// The schema of these documents.
 pub(super) fn shape() -> Shape {
-    schema::of::<Why>(KIND)
+    schema::of::<UpdateExplanation>(KIND)
 }
 
 pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let data = input::data(&args.view.input, printer)?.unwrap_or_default();
     let declared = input::source(&args.view.input, printer)?;
-    let draft = Draft::new(declared, &data);
+    let draft = GraphBuilder::new(declared, &data);
     let architecture = view::usual(draft.graph(), args.view.input.arch.as_deref())?;
     let scope = Scope { architecture, channel: args.view.channel.as_deref() };
     view::check_scope(draft.graph(), scope)?;
     let why = draft
-        .why(&args.ends.from, &args.ends.to, scope)
+        .explain(&args.ends.from, &args.ends.to, scope)
         .map_err(|error| view::explain(draft.graph(), scope, &error))?;
     output::report(printer.stdout(), args.output.output, KIND, &why)?;
     Ok(match why.verdict {
-        Verdict::Recommended | Verdict::Conditional { .. } => ExitStatus::Success,
+        UpdateState::Recommended | UpdateState::Conditional { .. } => ExitStatus::Success,
         _ => ExitStatus::Refused,
     })
 }

@@ -6,7 +6,7 @@ mod report;
 use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
 use fairway_install::{InstallError, Installation};
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
 use tokio::time::timeout;
 use url::Url;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
     let found = input::read(&args.release_image, &args.access)?;
     let pinned = found.image.as_ref().with_context(|| WithHint {
         message: format!(
-            "cannot install from directory {}: clusters pull images",
+            "cannot install from directory {}: clusters cannot pull from a directory",
             args.release_image
         ),
         hint: "create an image with `fairway release new`".to_owned(),
@@ -44,7 +44,10 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
     let installation = Installation {
         release: &release,
         image: &image,
-        filter: Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() },
+        filter: ManifestFilter {
+            profile: Some(DEFAULT_PROFILE.to_owned()),
+            ..ManifestFilter::default()
+        },
         spec: spec(args),
     };
     let version = release.metadata.version.to_string();
@@ -93,7 +96,7 @@ fn advise(error: InstallError, image: &str) -> anyhow::Error {
             format!("change the release with `fairway upgrade --to-image={image}`")
         }
         InstallError::Apply { .. } | InstallError::ClusterVersion(_) => {
-            "run the command with cluster-admin permissions; it can be repeated".to_owned()
+            "rerun the command with cluster-admin permissions; rerunning it is safe".to_owned()
         }
         InstallError::NotEstablished { .. } | InstallError::TooSlow => {
             "check the control plane with `kubectl get --raw='/readyz?verbose'`, then repeat the \

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use fairway_api::Version;
-use fairway_compat::olm::catalog::{Bundle, Catalogs, File, Package, Unquoted};
-use fairway_compat::olm::install::{Decision, decide_for};
-use fairway_compat::olm::{Declaration, Stream};
+use fairway_compat::olm::catalog::{Bundle, CatalogFile, Catalogs, Package, UnquotedVersion};
+use fairway_compat::olm::install::{InstallDecision, decide_for};
+use fairway_compat::olm::{MaximumVersion, MinorVersion};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &OlmCheckArgs, printer: &Printer) -> anyhow::Result<Exit
 struct Report {
     /// Minor version of the cluster.
     #[schemars(with = "String")]
-    cluster_version: Stream,
+    cluster_version: MinorVersion,
     /// Packages of the catalog.
     packages: Vec<CheckedPackage>,
     /// Invalid or ambiguous maximum versions.
@@ -67,7 +67,7 @@ struct Row {
     version: Option<Version>,
     /// Maximum cluster version that the bundle declares.
     #[schemars(with = "Option<String>")]
-    maximum: Option<Stream>,
+    maximum: Option<MinorVersion>,
     /// Whether the OLM guard allows its installation.
     installable: bool,
     /// Channels whose head is this bundle.
@@ -89,10 +89,11 @@ struct CatalogFinding {
 }
 
 impl Report {
-    fn new(catalog: &str, files: Vec<File>, args: &OlmCheckArgs) -> anyhow::Result<Self> {
+    fn new(catalog: &str, files: Vec<CatalogFile>, args: &OlmCheckArgs) -> anyhow::Result<Self> {
         let wanted = |name: &str| args.package.as_deref().is_none_or(|wanted| wanted == name);
-        let unquoted: Vec<Unquoted> = files.iter().flat_map(|file| file.unquoted.clone()).collect();
-        let catalogs = Catalogs::of_files(catalog, files)?;
+        let unquoted: Vec<UnquotedVersion> =
+            files.iter().flat_map(|file| file.unquoted.clone()).collect();
+        let catalogs = Catalogs::from_files(catalog, files)?;
         let packages: Vec<&Package> =
             catalogs.packages().iter().filter(|package| wanted(&package.name)).collect();
         if packages.is_empty() {
@@ -131,18 +132,18 @@ impl Report {
 }
 
 impl CheckedPackage {
-    fn new(package: &Package, cluster: Stream) -> Self {
+    fn new(package: &Package, cluster: MinorVersion) -> Self {
         let head_channels = |bundle: &str| -> Vec<String> {
             let channels = package.channels.keys();
             channels.filter(|it| package.head(it) == Some(bundle)).cloned().collect()
         };
         let bundles = package.bundles.iter().map(|(name, bundle)| {
-            let declared = bundle.declared.as_ref().unwrap_or(&Declaration::Missing);
+            let declared = bundle.declared.as_ref().unwrap_or(&MaximumVersion::Missing);
             Row {
                 name: name.clone(),
                 version: bundle.version.clone(),
                 maximum: declared.maximum(),
-                installable: decide_for(declared, cluster) == Decision::Allowed,
+                installable: decide_for(declared, cluster) == InstallDecision::Allowed,
                 head_channels: head_channels(name),
             }
         });
@@ -153,8 +154,8 @@ impl CheckedPackage {
 }
 
 impl CatalogFinding {
-    fn unquoted(unquoted: &Unquoted) -> Self {
-        let Unquoted { bundle, place, text, changes } = unquoted;
+    fn unquoted(unquoted: &UnquotedVersion) -> Self {
+        let UnquotedVersion { bundle, place, text, changes } = unquoted;
         let message = if *changes {
             format!(
                 "the maximum version {text} is a number and loses trailing zeros: quote it as \
@@ -169,7 +170,7 @@ impl CatalogFinding {
     }
 
     fn invalid(name: &str, bundle: &Bundle) -> Option<Self> {
-        let Some(Declaration::Invalid(why)) = &bundle.declared else { return None };
+        let Some(MaximumVersion::Invalid(why)) = &bundle.declared else { return None };
         let (bundle, message) = (name.to_owned(), why.to_string());
         Some(Self { bundle, location: None, message, severity: LintSeverity::Error })
     }
@@ -260,10 +261,10 @@ name: vault.v1.0.0
 "#;
 
     fn check(cluster: &str, package: Option<&str>) -> anyhow::Result<Report> {
-        let file = File::read("catalog.yaml", CATALOG.as_bytes())?;
+        let file = CatalogFile::read("catalog.yaml", CATALOG.as_bytes())?;
         let args = OlmCheckArgs {
             catalog: PathBuf::from("catalog"),
-            cluster_version: Stream::parse(cluster).unwrap(),
+            cluster_version: MinorVersion::parse(cluster).unwrap(),
             package: package.map(str::to_owned),
             output: ReportArgs { output: ReportFormat::Text },
         };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use fairway_compat::olm::catalog::File;
+use fairway_compat::olm::catalog::CatalogFile;
 
 /// Maximum depth of directories; catalogs have one directory for each package.
 const MAX_DEPTH: usize = 16;
@@ -16,20 +16,20 @@ const MAX_FILES: usize = 20_000;
 const MAX_BYTES: u64 = 256 << 20;
 
 /// Reads a catalog: a directory or a file.
-pub(super) fn read(catalog: &Path) -> anyhow::Result<Vec<File>> {
+pub(super) fn read(catalog: &Path) -> anyhow::Result<Vec<CatalogFile>> {
     let mut paths = Vec::new();
     collect(catalog, 0, &mut paths)?;
     paths.iter().map(|path| file(path)).collect()
 }
 
-fn file(path: &Path) -> anyhow::Result<File> {
+fn file(path: &Path) -> anyhow::Result<CatalogFile> {
     let name = path.display().to_string();
     let cannot = || format!("cannot read {name}");
     let size = fs::metadata(path).with_context(cannot)?.len();
     if size > MAX_BYTES {
         bail!("{name} has {size} bytes; the maximum is {MAX_BYTES}");
     }
-    Ok(File::read(&name, &fs::read(path).with_context(cannot)?)?)
+    Ok(CatalogFile::read(&name, &fs::read(path).with_context(cannot)?)?)
 }
 
 /// The files of a catalog, in the order of their names.

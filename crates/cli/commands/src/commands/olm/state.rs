@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fairway_api::ClusterVersion;
-use fairway_compat::olm::apis::Needs;
+use fairway_compat::olm::apis::ApiUsage;
 use fairway_compat::olm::catalog::{Catalogs, Package, Subscription};
-use fairway_compat::olm::{ClusterVersions, Operator, Stream, is_copied};
-use fairway_preflight::cluster::Unseen;
+use fairway_compat::olm::{ClusterVersions, MinorVersion, OlmOperator, is_copied};
+use fairway_preflight::cluster::ClusterReadError;
 use fairway_preflight::installed_operators::InstalledOperators;
 use futures::join;
 use serde::Deserialize as _;
@@ -26,7 +26,7 @@ use crate::source::{Recording, Source};
 #[derive(Default)]
 pub(in crate::commands) struct State {
     pub(super) cluster: Option<ClusterVersion>,
-    pub(in crate::commands) operators: Vec<Operator>,
+    pub(in crate::commands) operators: Vec<OlmOperator>,
     /// Subscriptions of operators.
     subscriptions: Vec<Subscription>,
     /// Data that could not be read.
@@ -54,7 +54,7 @@ impl State {
         path: &Path,
     ) -> anyhow::Result<()> {
         let catalog = path.display().to_string();
-        let catalogs = Catalogs::of_files(&catalog, files::read(path)?)?;
+        let catalogs = Catalogs::from_files(&catalog, files::read(path)?)?;
         let is_meant = |it: &Subscription| replaces.is_none_or(|name| name == it.catalog);
         let redirected = self
             .subscriptions
@@ -62,13 +62,13 @@ impl State {
             .map(|it| if is_meant(it) { it.in_catalog(&catalog) } else { it.clone() });
         let subscriptions: Vec<Subscription> = redirected.collect();
         let operators = std::mem::take(&mut self.operators).into_iter();
-        self.operators = operators.map(|it| catalogs.tell_about(it, &subscriptions)).collect();
+        self.operators = operators.map(|it| catalogs.apply_to(it, &subscriptions)).collect();
         Ok(())
     }
 
     async fn from_cluster(connection: &Cluster) -> anyhow::Result<Self> {
         let cluster = fairway_preflight::cluster::Cluster::new(connection.client().clone());
-        let asked = join!(connection.cluster_version(), InstalledOperators::of(&cluster));
+        let asked = join!(connection.cluster_version(), InstalledOperators::read(&cluster));
         let mut state = Self::default();
         let mut seen = match asked {
             (Ok(version), Ok(seen)) => {
@@ -84,7 +84,7 @@ impl State {
             (Err(why), Err(_)) => return Err(why),
         };
         if let Some(running) = state.running() {
-            seen.look_at_apis(&cluster, running).await;
+            seen.read_apis(&cluster, running).await;
         }
         state.operators = seen.operators;
         state.subscriptions = seen.subscriptions;
@@ -129,25 +129,27 @@ impl State {
         let running = state.running();
         let operators = of_kind("ClusterServiceVersion").filter_map(|it| operator(&it, running));
         state.operators =
-            operators.map(|operator| catalogs.tell_about(operator, &state.subscriptions)).collect();
+            operators.map(|operator| catalogs.apply_to(operator, &state.subscriptions)).collect();
         state
     }
 
     /// The running minor version.
-    pub(super) fn running(&self) -> Option<Stream> {
-        self.cluster.as_ref().and_then(|cluster| ClusterVersions::of(cluster).running())
+    pub(super) fn running(&self) -> Option<MinorVersion> {
+        self.cluster
+            .as_ref()
+            .and_then(|cluster| ClusterVersions::from_cluster_version(cluster).running())
     }
 }
 
-fn list_error(why: Unseen) -> anyhow::Error {
+fn list_error(why: ClusterReadError) -> anyhow::Error {
     match why {
-        Unseen::NotServed(_) => CannotTell {
+        ClusterReadError::NotServed(_) => CannotTell {
             message: "OLM is not installed: the cluster does not serve ClusterServiceVersions"
                 .to_owned(),
             hint: "check the context with `kubectl config current-context`".to_owned(),
         }
         .into(),
-        Unseen::Unreadable { .. } | Unseen::TooMany(_) => {
+        ClusterReadError::Unreadable { .. } | ClusterReadError::TooMany(_) => {
             anyhow::Error::new(why).context(WithHint {
                 message: "cannot list OLM operators".to_owned(),
                 hint:
@@ -160,7 +162,7 @@ fn list_error(why: Unseen) -> anyhow::Error {
 }
 
 /// The operator of a ClusterServiceVersion; `None` for a copy.
-fn operator(object: &Value, running: Option<Stream>) -> Option<Operator> {
+fn operator(object: &Value, running: Option<MinorVersion>) -> Option<OlmOperator> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let map = |pointer: &str| -> BTreeMap<String, String> {
         let map = object.pointer(pointer).and_then(|it| BTreeMap::deserialize(it).ok());
@@ -171,9 +173,9 @@ fn operator(object: &Value, running: Option<Stream>) -> Option<Operator> {
     if is_copied(namespace, &labels, &annotations, text("/status/reason")) {
         return None;
     }
-    let operator = Operator::read(namespace, name, &annotations);
+    let operator = OlmOperator::read(namespace, name, &annotations);
     Some(match running {
-        Some(running) => operator.using(&Needs::read(object), running),
+        Some(running) => operator.using(&ApiUsage::read(object), running),
         None => operator,
     })
 }

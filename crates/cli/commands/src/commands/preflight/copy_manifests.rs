@@ -1,6 +1,6 @@
 //! `fairway preflight copy-manifests`: copies the manifests of this release for a check in another image.
 
-use fairway_registry::payload::unpacked;
+use fairway_registry::payload::read_unpacked;
 
 use crate::args::preflight::CopyManifestsArgs;
 use crate::errors::WithHint;
@@ -9,7 +9,7 @@ use crate::output;
 use anyhow::Context;
 
 pub(super) fn run(args: &CopyManifestsArgs) -> anyhow::Result<ExitStatus> {
-    let files = unpacked(&args.payload).with_context(|| WithHint {
+    let files = read_unpacked(&args.payload).with_context(|| WithHint {
         message: "cannot read the manifests of this release".to_owned(),
         hint: "run the command in the release image, or specify the directory of a payload with \
                --payload"
@@ -38,8 +38,8 @@ mod tests {
         std::fs::write(from.path().join("release-manifests/notes.txt"), "no manifest").unwrap();
         let args = CopyManifestsArgs { to: to.path().join("a"), payload: from.path().to_owned() };
         assert_eq!(run(&args).unwrap(), ExitStatus::Success);
-        let copied = unpacked(&args.to).unwrap();
-        assert_eq!(copied, unpacked(from.path()).unwrap());
+        let copied = read_unpacked(&args.to).unwrap();
+        assert_eq!(copied, read_unpacked(from.path()).unwrap());
         assert_eq!(copied.len(), 2);
         assert!(!args.to.join("release-manifests/notes.txt").exists());
     }

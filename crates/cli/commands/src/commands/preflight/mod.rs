@@ -8,10 +8,10 @@ use anyhow::Context;
 use fairway_api::Version;
 use fairway_findings::FORMAT;
 use fairway_preflight::checks;
-use fairway_preflight::engine::Pace;
-use fairway_preflight::monitor::{MonitorError, Places, monitor};
-use fairway_preflight::selection::SelectionSettings;
+use fairway_preflight::engine::CheckSchedule;
+use fairway_preflight::monitor::{MonitorError, MonitorPaths, monitor};
 use fairway_preflight::settings::{ImageDepth, ImageSettings, Settings};
+use fairway_preflight::target::SelectionSettings;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -60,10 +60,10 @@ async fn run_checks(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
         return Err(WrongUsage(missing.to_owned()).into());
     };
     let settings = settings(args, run.clone(), image(args)?.to_owned(), source.clone())?;
-    let places = Places { payload: started.payload.clone(), results: results.clone() };
+    let places = MonitorPaths { payload: started.payload.clone(), results: results.clone() };
     let client = operator::client(args.cluster.kubeconfig.as_deref()).await?;
     let checks = checks::all(&settings.images);
-    let ended = monitor(client, &settings, &selection(args), checks, &places, stop).await;
+    let ended = monitor(client, &settings, &target(args), checks, &places, stop).await;
     ended.map_err(advise)?;
     Ok(ExitStatus::Success)
 }
@@ -103,18 +103,18 @@ fn settings(
         layouts: args.content.layouts(),
         options: registry::options(&args.access)?,
     };
-    let (check_timeout, pace) = (args.check_timeout, Pace::default());
+    let (check_timeout, pace) = (args.check_timeout, CheckSchedule::default());
     Ok(Settings { run, image, source, check_timeout, pace, images })
 }
 
-fn selection(args: &PreflightArgs) -> SelectionSettings {
+fn target(args: &PreflightArgs) -> SelectionSettings {
     SelectionSettings { profile: args.content.profile(), exclude: args.content.exclude() }
 }
 
 /// Adds a hint to an error.
 fn advise(error: MonitorError) -> anyhow::Error {
     let hint = match &error {
-        MonitorError::Unreadable(_) | MonitorError::Payload(_) => {
+        MonitorError::UnreadableDirectory(_) | MonitorError::Payload(_) => {
             "run the command in the release image, specify the directory of a payload with \
              --payload, or use --once"
         }

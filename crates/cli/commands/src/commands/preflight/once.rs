@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use fairway_api::cluster_version::UpdateState;
 use fairway_api::{ClusterVersion, Version};
-use fairway_findings::labels::{self, By};
+use fairway_findings::labels::{self, RunOwner};
 use fairway_findings::{Document, vet};
-use fairway_preflight::jobs::{Board, OwnHands};
+use fairway_preflight::jobs::{DirectJobCreator, JobRunner};
 use fairway_preflight::runner::{Runner, Until};
 use fairway_preflight::settings::Settings;
 use fairway_preflight::{checks, new_run};
@@ -58,12 +58,12 @@ async fn run_checks(
     let hands = args.jobs.then(|| job_creator(&client, args, &settings, &content));
     let board = hands.clone().map(|hands| {
         let (client, run) = (client.clone(), &settings.run);
-        Arc::new(Board::new(client, run, hands))
+        Arc::new(JobRunner::new(client, run, hands))
     });
     if board.is_none() && content.manifests.iter().any(Manifest::is_preflight_check) {
         printer.note("skipping the checks of operators; to run them, use --jobs");
     }
-    let (checks, selection) = (checks::all(&settings.images), super::selection(args));
+    let (checks, selection) = (checks::all(&settings.images), super::target(args));
     let runner = Runner::prepare(client, &settings, &selection, content, checks, board).await;
     let runner = runner.with_context(|| WithHint {
         message: "cannot read the cluster".to_owned(),
@@ -84,10 +84,10 @@ fn job_creator(
     args: &PreflightArgs,
     settings: &Settings,
     content: &Release,
-) -> Arc<OwnHands> {
-    let run = vet::Run {
+) -> Arc<DirectJobCreator> {
+    let run = vet::RunParameters {
         id: settings.run.clone(),
-        by: By::Command,
+        by: RunOwner::Command,
         source_version: settings.source.to_string(),
         target_version: content.metadata.version.to_string(),
         target_image: settings.image.clone(),
@@ -95,15 +95,15 @@ fn job_creator(
             CheckNetwork::Pod => vet::Network::Pod,
             CheckNetwork::Host => vet::Network::Host,
         },
-        ..vet::Run::default()
+        ..vet::RunParameters::default()
     };
-    Arc::new(OwnHands::new(client.clone(), run))
+    Arc::new(DirectJobCreator::new(client.clone(), run))
 }
 
-async fn delete_run(hands: &OwnHands, run: &str) -> anyhow::Result<()> {
+async fn delete_run(hands: &DirectJobCreator, run: &str) -> anyhow::Result<()> {
     let selector = labels::selector(run);
     hands.clear().await.with_context(|| WithHint {
-        message: "cannot delete the Jobs and permissions of the checks".to_owned(),
+        message: "cannot delete the Jobs and RBAC objects of the checks".to_owned(),
         hint: format!(
             "remove them with `kubectl delete --all-namespaces -l {selector} \
              jobs,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings`"

@@ -42,7 +42,7 @@ impl Report<'_> {
 impl Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { source_version, target_version, checks, risks, .. } = self.0;
-        let answered = checks.iter().filter(|check| check.status.is_answer()).count();
+        let answered = checks.iter().filter(|check| check.status.has_result()).count();
         write!(
             f,
             "Preflight of {} on a cluster with {}: {} of {} checks completed\n\n",

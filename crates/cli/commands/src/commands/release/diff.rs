@@ -33,7 +33,7 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
 /// The image of the operator, which is the release image, differs in every release and is no change.
 const ANY_IMAGE: &str = "{{.ReleaseImage}}";
 
-/// Changes between two releases, with control characters escaped in the text.
+/// Differences between two releases.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 struct Difference(Changes);

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
-use fairway_release::task_graph::Mode;
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
+use fairway_release::task_graph::RolloutMode;
 use fairway_release::{Manifest, Release, TaskGraph};
 
 use crate::args::release::TaskGraphFormat;
@@ -16,9 +16,10 @@ pub(super) fn print(
     format: TaskGraphFormat,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+    let filter =
+        ManifestFilter { profile: Some(DEFAULT_PROFILE.to_owned()), ..ManifestFilter::default() };
     let included: Vec<&Manifest> = filter.select(&release.manifests).included;
-    let graph = TaskGraph::new(included.iter().copied(), Mode::Updating);
+    let graph = TaskGraph::new(included.iter().copied(), RolloutMode::Updating);
     let title = format!(
         "release {}: {} manifests in {} steps",
         release.metadata.version,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 use fairway_api::Version;
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter, is_for_no_cluster};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter, is_for_no_cluster};
 use fairway_release::metadata::key;
 use fairway_release::{Manifest, Release, Verification};
 use jiff::Timestamp;
@@ -73,9 +73,9 @@ struct Description {
     /// Page about the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// Versions with an update to this release.
+    /// Versions from which clusters can update to this release.
     previous: Vec<Version>,
-    /// Versions with an update from this release.
+    /// Versions to which clusters can update from this release.
     next: Vec<Version>,
     /// Other metadata.
     metadata: BTreeMap<String, String>,
@@ -96,7 +96,7 @@ struct Manifests {
 /// Signature rules for later releases.
 #[derive(Serialize, JsonSchema)]
 struct Trust {
-    /// Names of the keyrings; each has to verify a signature.
+    /// Names of the keyrings; each requires a valid signature.
     keyrings: Vec<String>,
     /// URLs of the signature stores.
     stores: Vec<String>,
@@ -106,10 +106,11 @@ impl Info {
     fn of(release: Release, image: Option<String>) -> Self {
         let manifests = Manifests::of(&release.manifests);
         let mut warnings: Vec<String> = release.warnings.iter().map(ToString::to_string).collect();
-        let verification = Verification::of(&release.manifests).unwrap_or_else(|error| {
-            warnings.push(error.to_string());
-            None
-        });
+        let verification =
+            Verification::from_manifests(&release.manifests).unwrap_or_else(|error| {
+                warnings.push(error.to_string());
+                None
+            });
         let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
         warnings.extend(useless.map(not_included_warning));
         let Release { metadata, image_references, .. } = release;
@@ -134,7 +135,10 @@ impl Info {
 
 impl Manifests {
     fn of(manifests: &[Manifest]) -> Self {
-        let filter = Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() };
+        let filter = ManifestFilter {
+            profile: Some(DEFAULT_PROFILE.to_owned()),
+            ..ManifestFilter::default()
+        };
         let selection = filter.select(manifests);
         Self {
             total: manifests.len(),

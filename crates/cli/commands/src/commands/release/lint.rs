@@ -4,10 +4,10 @@ use std::fmt::{self, Display};
 use std::path::Path;
 
 use anyhow::Context;
-use fairway_release::draft::PLACEHOLDERS;
+use fairway_release::builder::PLACEHOLDERS;
 use fairway_release::inclusion::{DEFAULT_PROFILE, is_for_no_cluster};
 use fairway_release::payload::{
-    LintReport, PayloadError, Problem, Warning, is_manifest_name, lint_manifests,
+    LintReport, PayloadError, PayloadProblem, PayloadWarning, is_manifest_name, lint_manifests,
 };
 use fairway_release::{Release, Verification, metadata};
 use schemars::JsonSchema;
@@ -84,12 +84,12 @@ struct LintFinding {
 pub(in crate::commands) enum LintSeverity {
     /// The release or the catalog cannot be used.
     Error,
-    /// A part of it is probably not what its author means.
+    /// The release or the catalog probably contains a mistake.
     Warning,
 }
 
 impl LintFinding {
-    fn of_problem(problem: &Problem) -> Self {
+    fn of_problem(problem: &PayloadProblem) -> Self {
         let location = problem.location();
         Self {
             severity: LintSeverity::Error,
@@ -99,7 +99,7 @@ impl LintFinding {
         }
     }
 
-    fn of_warning(warning: &Warning) -> Self {
+    fn of_warning(warning: &PayloadWarning) -> Self {
         Self {
             severity: LintSeverity::Warning,
             file: Some(warning.file().to_owned()),
@@ -119,7 +119,7 @@ impl Lint {
         Self::of(problems.chain(warnings.iter().map(LintFinding::of_warning)).collect())
     }
 
-    fn of_release(release: Result<Release, PayloadError>, warnings: Vec<Warning>) -> Self {
+    fn of_release(release: Result<Release, PayloadError>, warnings: Vec<PayloadWarning>) -> Self {
         let release = match release {
             Ok(release) => release,
             Err(PayloadError { problems }) => {
@@ -127,7 +127,7 @@ impl Lint {
             }
         };
         let mut findings: Vec<_> = warnings.iter().map(LintFinding::of_warning).collect();
-        if let Err(error) = Verification::of(&release.manifests) {
+        if let Err(error) = Verification::from_manifests(&release.manifests) {
             findings.push(LintFinding::warning(None, None, error.to_string()));
         }
         let unused = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));

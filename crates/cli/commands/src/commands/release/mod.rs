@@ -1,4 +1,13 @@
 //! `fairway release`: tools for release images.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `new` | builder of a release image |
+//! | `info`, `graph` | description of a release, and its task graph |
+//! | `extract`, `diff` | files of a release, and changes between two releases |
+//! | `lint` | errors and warnings about manifests |
+//! | `sign`, `verify`, `signing` | signatures of a release |
+//! | `input`, `directory` | releases from registries, OCI layouts and directories |
 
 mod diff;
 mod directory;

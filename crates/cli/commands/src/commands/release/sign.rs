@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use fairway_clock::now;
 use fairway_registry::Digest;
-use fairway_registry::signature::{self, Signed};
+use fairway_registry::signature::{self, ImageSignature};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -71,7 +71,7 @@ fn identity(args: &SignArgs) -> Result<&str, WrongUsage> {
     })
 }
 
-fn sign(args: &SignArgs, image: &Digest, identity: &str) -> anyhow::Result<Signed> {
+fn sign(args: &SignArgs, image: &Digest, identity: &str) -> anyhow::Result<ImageSignature> {
     let path = args.key.display();
     let hint = || WithHint {
         message: format!("cannot sign with the key in {path}"),
@@ -114,13 +114,13 @@ fn add(store: &Path, image: &Digest, signature: &[u8]) -> anyhow::Result<PathBuf
     }
     Err(anyhow::Error::new(WithHint {
         message: format!("{} already has {MAX_SIGNATURES} signatures", directory.display()),
-        hint: "remove obsolete signatures; clusters do not read more".to_owned(),
+        hint: "remove obsolete signatures; clusters ignore any further ones".to_owned(),
     }))
 }
 
 /// The ConfigMap of a signature. Each signer has its own, so that none replaces another.
-fn config_map(image: &Digest, signed: Signed) -> ConfigMap {
-    let Signed { signature, signer } = signed;
+fn config_map(image: &Digest, signed: ImageSignature) -> ConfigMap {
+    let ImageSignature { signature, signer } = signed;
     let digest = format!("sha256-{}", image.hex());
     let name = format!("{digest}-{}", signer.to_lowercase());
     ConfigMap {
@@ -160,7 +160,7 @@ struct Report {
 }
 
 impl Report {
-    fn new(image: &PinnedImage, identity: &str, signed: Signed, file: &Path) -> Self {
+    fn new(image: &PinnedImage, identity: &str, signed: ImageSignature, file: &Path) -> Self {
         Self {
             image: image.to_string(),
             identity: identity.to_owned(),

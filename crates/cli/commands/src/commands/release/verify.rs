@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use fairway_clock::now;
-use fairway_registry::signature::{Sources, StoreAddress, Unverified, Verified, Verifier};
+use fairway_registry::signature::{SignatureSources, StoreAddress, Unverified, Verified, Verifier};
 use fairway_release::Verification;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,8 +38,12 @@ pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let stores = args.stores.iter().map(|url| StoreAddress { url, authorities: &[] }).collect();
     let stores = Some(stores).filter(|stores: &Vec<_>| !stores.is_empty());
     let options = registry::options(&args.access)?;
-    let sources =
-        Sources { cluster: Vec::new(), stores, options: &options, patience: STORE_TIMEOUT };
+    let sources = SignatureSources {
+        cluster: Vec::new(),
+        stores,
+        options: &options,
+        patience: STORE_TIMEOUT,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let verdict = runtime.block_on(verifier.verify(&image.digest, &sources, now()));
     let status = match &verdict {
@@ -79,7 +83,7 @@ fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
                its manifests, or specify keys with --keyring"
                 .to_owned(),
     };
-    let verification = Verification::of(&release.manifests).with_context(hint)?;
+    let verification = Verification::from_manifests(&release.manifests).with_context(hint)?;
     verification.context("no ConfigMap with this annotation").with_context(hint)
 }
 

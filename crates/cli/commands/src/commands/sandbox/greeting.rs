@@ -46,9 +46,9 @@ impl fmt::Display for Greeting<'_> {
             writeln!(f, "  {command}")?;
         }
         let files = if *kept {
-            "The files of pods and the audit log are kept."
+            "Stopping keeps the pod files and the audit log."
         } else {
-            "All files are removed."
+            "Stopping removes all files."
         };
         writeln!(f, "\nPress Ctrl-C to stop the sandbox. {files}")
     }

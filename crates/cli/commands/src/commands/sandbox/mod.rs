@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use fairway_sandbox::sandbox::{Options, Sandbox, StartError};
+use fairway_sandbox::sandbox::{Sandbox, SandboxOptions, StartError};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
@@ -85,13 +85,13 @@ async fn start_platform(
     prepared.start(sandbox, release).await
 }
 
-fn options(args: &SandboxArgs, directory: &Path, layouts: &Path) -> anyhow::Result<Options> {
+fn options(args: &SandboxArgs, directory: &Path, layouts: &Path) -> anyhow::Result<SandboxOptions> {
     let program = std::env::current_exe().context("cannot find the fairway binary")?;
     let names = (1..=args.nodes).map(|number| format!("node-{number}")).collect();
     let own = [layouts.to_owned(), platform::images(directory)];
     let images = own.into_iter().chain(args.images.iter().cloned()).collect();
-    let options = Options::new(directory).nodes(names, program, images);
-    Ok(Options { port: args.port, ..options })
+    let options = SandboxOptions::new(directory).nodes(names, program, images);
+    Ok(SandboxOptions { port: args.port, ..options })
 }
 
 /// The directory of a sandbox.

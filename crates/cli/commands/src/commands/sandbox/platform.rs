@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
-use fairway_example::images::{GRAPH_DATA, LAYOUT, MadeRelease, RELEASES_FILE, SIGNATURES};
-use fairway_example::{Platform, for_the_sandbox};
+use fairway_example::images::{BuiltRelease, GRAPH_DATA, LAYOUT, RELEASES_FILE, SIGNATURES};
+use fairway_example::{Platform, adapt_for_sandbox};
 use fairway_install::Installation;
 use fairway_install::manifests::own_manifests;
-use fairway_registry::base::Packing;
+use fairway_registry::base::LayerCompression;
 use fairway_release::Release;
-use fairway_release::inclusion::{DEFAULT_PROFILE, Filter};
+use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
 use fairway_sandbox::port::unused_port;
 use fairway_sandbox::rbac::User;
 use fairway_sandbox::sandbox::Sandbox;
 use fairway_update_service::source::{Directory, ReleasesFile};
-use fairway_update_service::{DEFAULT_PREFIX, Limits, Options, Service, Watched};
+use fairway_update_service::{
+    DEFAULT_PREFIX, PolledSource, Service, ServiceLimits, ServiceOptions,
+};
 use kube::Client;
 
 use super::tour::Guide;
@@ -57,10 +59,10 @@ pub(super) fn images(sandbox: &Path) -> PathBuf {
 /// Builds the releases from this binary, for the registry of the sandbox.
 pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<PreparedPlatform> {
     let program = std::env::current_exe().context("cannot find the fairway binary")?;
-    let own = for_the_sandbox(own_manifests(), unused_port().context("no free port")?)?;
+    let own = adapt_for_sandbox(own_manifests(), unused_port().context("no free port")?)?;
     let repository = format!("{registry}/platform");
     let kubernetes = Some(fairway_sandbox::KUBERNETES);
-    let platform = Platform::make(&program, &repository, Packing::Plain, &own, kubernetes)
+    let platform = Platform::make(&program, &repository, LayerCompression::Plain, &own, kubernetes)
         .context("cannot create the releases of the example platform")?;
     let directory = sandbox.join(DIRECTORY);
     platform.write(&directory)?;
@@ -88,13 +90,15 @@ impl PreparedPlatform {
         let file = |name: &str| self.directory.join(name);
         let graph_data = Directory::new(file(GRAPH_DATA)).settle(SETTLE);
         let releases = ReleasesFile::new(file(RELEASES_FILE)).settle(SETTLE);
-        let (graph_data, releases) =
-            (Watched::new(graph_data, POLL_INTERVAL), Watched::new(releases, POLL_INTERVAL));
-        let options = Options {
+        let (graph_data, releases) = (
+            PolledSource::new(graph_data, POLL_INTERVAL),
+            PolledSource::new(releases, POLL_INTERVAL),
+        );
+        let options = ServiceOptions {
             signatures: Some(file(SIGNATURES)),
             // No load balancer has to be drained.
-            limits: Limits { drain: Duration::ZERO, ..Limits::default() },
-            ..Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), graph_data, releases)
+            limits: ServiceLimits { drain: Duration::ZERO, ..ServiceLimits::default() },
+            ..ServiceOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), graph_data, releases)
         };
         Service::start(options).await.context("cannot start the update service")
     }
@@ -117,13 +121,16 @@ impl RunningPlatform {
     }
 }
 
-async fn install(client: &Client, made: &MadeRelease, root: &str) -> anyhow::Result<()> {
+async fn install(client: &Client, made: &BuiltRelease, root: &str) -> anyhow::Result<()> {
     let release = Release::load(&made.files, &made.reference, DEFAULT_PROFILE)?;
     let store = SignatureStore { url: format!("{root}/signatures"), ..SignatureStore::default() };
     let installation = Installation {
         release: &release,
         image: &made.reference,
-        filter: Filter { profile: Some(DEFAULT_PROFILE.to_owned()), ..Filter::default() },
+        filter: ManifestFilter {
+            profile: Some(DEFAULT_PROFILE.to_owned()),
+            ..ManifestFilter::default()
+        },
         spec: ClusterVersionSpec {
             channel: Some(CHANNEL.to_owned()),
             upstream: Some(format!("{root}/graph")),
@@ -144,7 +151,7 @@ mod tests {
     #[test]
     fn operator_listens_on_the_given_port() {
         let before = own_manifests();
-        let after = for_the_sandbox(before.clone(), 40_000).unwrap();
+        let after = adapt_for_sandbox(before.clone(), 40_000).unwrap();
         let changed: Vec<&String> =
             after.keys().filter(|path| before.get(*path) != after.get(*path)).collect();
         let [path] = changed.as_slice() else { panic!("{changed:?}") };

@@ -5,7 +5,7 @@ use std::fmt;
 
 use fairway_api::cluster_version::{AcceptRisk, Update};
 use fairway_api::{ClusterVersion, limits};
-use fairway_risk::{ANNOTATION, ANNOTATION_BYTES, Acceptance, Terms};
+use fairway_risk::{ANNOTATION, ANNOTATION_BYTES, Acceptance, AcceptanceTerms};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ impl StoredAcceptances {
     pub(super) fn accept(
         &mut self,
         name: &str,
-        terms: &Terms,
+        terms: &AcceptanceTerms,
     ) -> serde_json::Result<AcceptanceChange> {
         let is_new = self.names.iter().all(|risk| risk.name != name);
         if is_new {
@@ -87,8 +87,8 @@ impl StoredAcceptances {
     }
 
     /// Terms of an accepted risk, `None` if they are invalid.
-    pub(super) fn terms_of(&self, name: &str) -> Option<Terms> {
-        self.terms.get(name).map_or_else(|| Some(Terms::default()), parse_terms)
+    pub(super) fn terms_of(&self, name: &str) -> Option<AcceptanceTerms> {
+        self.terms.get(name).map_or_else(|| Some(AcceptanceTerms::default()), parse_terms)
     }
 
     /// Acceptance as the operator evaluates it.
@@ -147,8 +147,8 @@ pub(super) fn accepted_risks(cluster_version: &ClusterVersion) -> &[AcceptRisk] 
     desired.map(|update| update.accept_risks.as_slice()).unwrap_or_default()
 }
 
-fn is_same_except_user(before: &Terms, terms: &Terms) -> bool {
-    Terms { by: None, ..before.clone() } == Terms { by: None, ..terms.clone() }
+fn is_same_except_user(before: &AcceptanceTerms, terms: &AcceptanceTerms) -> bool {
+    AcceptanceTerms { by: None, ..before.clone() } == AcceptanceTerms { by: None, ..terms.clone() }
 }
 
 /// `desiredUpdate` with the names. The API server refuses an empty list, and a `desiredUpdate`
@@ -187,16 +187,16 @@ pub(super) fn read_terms(annotation: Option<&str>) -> Result<BTreeMap<String, Va
 }
 
 /// Terms of a risk, `None` if they are invalid.
-pub(super) fn parse_terms(entry: &Value) -> Option<Terms> {
-    Terms::deserialize(entry).ok()
+pub(super) fn parse_terms(entry: &Value) -> Option<AcceptanceTerms> {
+    AcceptanceTerms::deserialize(entry).ok()
 }
 
 /// Terms after the name of a risk: `, until 2026-12-31: reason`.
-pub(super) struct TermsSuffix<'a>(pub(super) &'a Terms);
+pub(super) struct TermsSuffix<'a>(pub(super) &'a AcceptanceTerms);
 
 impl fmt::Display for TermsSuffix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Terms { reason, until, versions, by, definition: _ } = self.0;
+        let AcceptanceTerms { reason, until, versions, by, definition: _ } = self.0;
         if let Some(versions) = versions {
             write!(f, ", for {}", OneLine(&versions.to_string()))?;
         }

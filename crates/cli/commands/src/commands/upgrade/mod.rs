@@ -1,4 +1,24 @@
 //! `fairway upgrade`: available updates, requests, accepted risks and channels of a cluster.
+//!
+//! A command that changes ClusterVersion decides in a pure function and sends the result through
+//! `change`: a server-side dry run, a patch, and polls for the effect. After a conflict, it reads
+//! and decides again. `fairway-insight` computes the reports of `status`, `recommend`, `plan` and
+//! `explain`.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `report` | the report on releases, updates and accepted risks |
+//! | `request` | requests for updates, rollbacks, withdrawals |
+//! | `preflight` | preflight requests, their reports, and comparisons |
+//! | `accept`, `acceptance` | accepted risks, and how ClusterVersion stores them |
+//! | `channel` | the channel of a cluster |
+//! | `status` | progress of an update, once or with `--watch` |
+//! | `recommend` | available updates, and issues before an update |
+//! | `plan` | upgrade paths to a version |
+//! | `explain` | explanations of risks and updates |
+//! | `change` | changes of ClusterVersion |
+//! | `release`, `risks`, `notes` | releases and risks in ClusterVersion, notes of components |
+//! | `similar` | suggestions for misspelled names |
 
 mod accept;
 mod acceptance;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use fairway_api::cluster_version::Release;
 use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus};
-use fairway_risk::Targets;
+use fairway_risk::AffectedUpdates;
 use kube::ResourceExt as _;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +47,7 @@ fn component_notes(operator: &ClusterOperator, releases: &[&Release]) -> Vec<Not
         let message = note["message"].as_str().filter(|message| !message.is_empty())?.to_owned();
         // An invalid range matches every update, as for risks.
         let range = note["targets"].as_str().and_then(|range| range.parse().ok());
-        let targets = range.map_or(Targets::All, Targets::Range);
+        let targets = range.map_or(AffectedUpdates::All, AffectedUpdates::Range);
         let concerned = releases.iter().filter(|release| targets.contain(None, release));
         let updates: Vec<String> = concerned.map(|release| release.version.clone()).collect();
         let component = operator.name_any();

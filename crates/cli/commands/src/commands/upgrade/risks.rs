@@ -40,13 +40,13 @@ pub(super) fn all_names(status: &ClusterVersionStatus) -> BTreeSet<&str> {
 
 /// Accepted risks with their terms.
 pub(super) fn acceptance(cluster_version: &ClusterVersion) -> Acceptance {
-    Acceptance::of(cluster_version)
+    Acceptance::from_cluster_version(cluster_version)
 }
 
 /// Whether any risk is accepted for updates to a version. Then further risks are new to the
 /// administrator.
 pub(super) fn any_accepted_for(acceptance: &Acceptance, version: &str, now: Timestamp) -> bool {
-    acceptance.names().any(|name| acceptance.standing(name, version, "", now).is_accepted())
+    acceptance.names().any(|name| acceptance.state(name, version, "", now).is_accepted())
 }
 
 /// Annotation with the acceptance terms.

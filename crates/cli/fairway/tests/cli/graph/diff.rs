@@ -39,13 +39,13 @@ fn diff_of_graph_data() {
 
     exit code: 0
     ----- stdout -----
-    changes of graph-data:
+    changes in graph-data:
     ~ blocked-edges/5.1.0-LeakyProxy.yaml
         from: 5[.]0[.].* => 5[.]0[.]1[+].*
     - blocked-edges/5.1.1.yaml: removes updates to 5.1.1 from 5[.]0[.]1[+].*
     + stable-5.1: 5.1.2
 
-    changes of the graph:
+    changes in the graph:
     + 5.1.2
     5.0.2 -> 5.1.0: LeakyProxy => recommended
     5.0.1 -> 5.1.1: not there => recommended

@@ -144,12 +144,12 @@ fn findings_are_printed_beside_the_result() {
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
     ----- stderr -----
-    warning: blocked-edges/5.0.2.yaml: no `from`, all updates to this version are blocked
-    warning: releases.json[0] omitted: invalid type: integer `0`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[1] omitted: invalid type: integer `1`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[2] omitted: invalid type: integer `2`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[3] omitted: invalid type: integer `3`, expected struct ReleaseImage at line 1 column 1
-    warning: releases.json[4] omitted: invalid type: integer `4`, expected struct ReleaseImage at line 1 column 1
+    warning: blocked-edges/5.0.2.yaml: no `from`; all updates to this version are blocked
+    warning: releases.json[0] omitted: invalid type: integer `0`, expected an object that describes a release image at line 1 column 1
+    warning: releases.json[1] omitted: invalid type: integer `1`, expected an object that describes a release image at line 1 column 1
+    warning: releases.json[2] omitted: invalid type: integer `2`, expected an object that describes a release image at line 1 column 1
+    warning: releases.json[3] omitted: invalid type: integer `3`, expected an object that describes a release image at line 1 column 1
+    warning: releases.json[4] omitted: invalid type: integer `4`, expected an object that describes a release image at line 1 column 1
     2 more warnings: use --verbose to show them
 
     exit code: 0

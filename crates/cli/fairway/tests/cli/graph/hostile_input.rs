@@ -147,7 +147,7 @@ fn unreadable_files_are_reported() {
     insta::assert_snapshot!(deeds.map(run).join("\n"), @"
     exit code: 3
     ----- stdout -----
-    error[schema]: invalid, no update is blocked: field a6[1][2][1][2][0][3]: YAML document too large or too complex
+    error[schema]: invalid: field a6[1][2][1][2][0][3]: YAML document too large or too complex; no update is blocked
      --> blocked-edges/bomb.yaml:7:15
       |
     7 | a6: &a6 [*a5, *a5, *a5, *a5]
@@ -159,7 +159,7 @@ fn unreadable_files_are_reported() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: invalid, no update is blocked: recursion limit exceeded
+    error[schema]: invalid: recursion limit exceeded; no update is blocked
      --> blocked-edges/deep.yaml:1:256
       |
     1 | ...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[...[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
@@ -171,7 +171,7 @@ fn unreadable_files_are_reported() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: invalid, all updates to 5.1.1 are blocked for all clusters: not valid UTF-8
+    error[schema]: invalid: not valid UTF-8; all updates to 5.1.1 are blocked for all clusters
     --> blocked-edges/bytes.yaml
 
     1 error
@@ -180,7 +180,7 @@ fn unreadable_files_are_reported() {
 
     exit code: 3
     ----- stdout -----
-    error[schema]: invalid `from`, all updates to this version are blocked: the compiled pattern is too large
+    error[schema]: invalid `from`: the compiled pattern is too large; all updates to this version are blocked
      --> blocked-edges/regex.yaml:2:7
       |
     2 | from: (x{9999}){9999}

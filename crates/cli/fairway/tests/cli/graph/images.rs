@@ -35,7 +35,7 @@ fn build_from_images() {
     insta::assert_snapshot!(why, @"
     exit code: 3
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.1+amd64: 5.0.1+amd64 is named by other releases, but there is no release of it
+    5.0.1+amd64 -> 5.1.1+amd64: other releases reference 5.0.1+amd64, but it does not exist
     ");
     let lint = files.run(&["lint", "graph-data", "--oci-layout=release-images"]);
     assert!(lint.contains("1 found, 1 skipped"), "{lint}");
@@ -74,18 +74,18 @@ fn invalid_images_are_refused() {
     ----- stderr -----
     error: cannot read releases
       caused by: "releases" is not a repository such as registry.example/team/releases
-    hint: specify the repository without tag and password; set credentials with --pull-secret
+    hint: specify the repository without a tag or password; set credentials with --pull-secret
 
     exit code: 1
     ----- stderr -----
     error: cannot read releases
       caused by: "…@registry.example/releases" is not a repository such as registry.example/team/releases
-    hint: specify the repository without tag and password; set credentials with --pull-secret
+    hint: specify the repository without a tag or password; set credentials with --pull-secret
 
     exit code: 1
     ----- stderr -----
     error: cannot read releases
-      caused by: registry.example is on another host, and the connection would not use TLS
+      caused by: refusing to connect to registry.example without TLS: it is not a loopback address
     hint: use --plain-http to connect without TLS
 
     exit code: 1

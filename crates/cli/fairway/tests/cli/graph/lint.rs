@@ -27,7 +27,7 @@ fn lint_prints_findings_with_their_lines() {
     11 |       max(gateway_uses_proxy
        |          ^
 
-    warning[unexplained]: this removes the update from clusters without an explanation
+    warning[unexplained]: this removes the update without an explanation
      --> blocked-edges/5.1.1.yaml:1:5
       |
     1 | to: 5.1.1
@@ -84,14 +84,14 @@ fn lint_with_baseline_prints_new_findings() {
       1 promql
       1 schema
     ----- stderr -----
-    omitted findings of graph-data: 1
+    omitted findings that are already in graph-data: 1
     ");
     insta::assert_snapshot!(files.run(&["lint", "broken", "--base=broken", "--deny=notes"]), @"
     exit code: 0
     ----- stdout -----
     no findings
     ----- stderr -----
-    omitted findings of broken: 3
+    omitted findings that are already in broken: 3
     ");
 }
 

@@ -13,7 +13,7 @@ fn path_between_two_versions() {
     insta::assert_snapshot!(printed.join("\n"), @"
     exit code: 0
     ----- stdout -----
-    the best way: 2 steps, 1 risk
+    best path: 2 steps, 1 risk
       5.0.1 -> 5.1.0  LeakyProxy
       5.1.0 -> 5.1.1
 
@@ -23,7 +23,7 @@ fn path_between_two_versions() {
 
     exit code: 0
     ----- stdout -----
-    the best way: 1 step, no risks
+    best path: 1 step, no risks
       5.0.1 -> 5.0.2
 
     exit code: 3
@@ -136,11 +136,11 @@ fn why_names_the_reason_for_a_missing_update() {
 
     exit code: 3
     ----- stdout -----
-    5.0.1+amd64 -> 5.1.2+amd64: no release says that this update is possible
+    5.0.1+amd64 -> 5.1.2+amd64: no release declares this update
 
     exit code: 3
     ----- stdout -----
-    5.0.9+amd64 -> 5.1.2+amd64: 5.0.9+amd64 is named by other releases, but there is no release of it
+    5.0.9+amd64 -> 5.1.2+amd64: other releases reference 5.0.9+amd64, but it does not exist
 
     exit code: 3
     ----- stdout -----

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use anyhow::{Context as _, Result};
 use fairway_api::read;
 use fairway_registry::LayerBuilder;
-use fairway_registry::base::{Base, Packing};
+use fairway_registry::base::{BaseImage, LayerCompression};
 use fairway_testkit::{TestCluster, environment, olm, wait};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ApiResource, DynamicObject, PostParams};
@@ -42,7 +42,7 @@ async fn deployed_guard_is_reached_through_its_service() -> Result<()> {
         }
     })
     .await?;
-    insta::assert_snapshot!(printed, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator default/old.v1 supports OpenShift up to 5.0, and this cluster runs 5.1: choose a version of the operator that supports 5.1"#);
+    insta::assert_snapshot!(printed, @r#"admission webhook "olm-guard.fairway.dev" denied the request: the operator default/old.v1 supports OpenShift up to 5.0, but this cluster runs 5.1: choose a version of the operator that supports 5.1"#);
     install(&cluster, "default", "same.v1", up_to("5.1")).await?;
 
     // The report names the operator without a maximum version.
@@ -62,7 +62,7 @@ async fn deployed_guard_is_reached_through_its_service() -> Result<()> {
 /// unused port.
 async fn deploy(cluster: &TestCluster) -> Result<()> {
     let program = environment::fairway_program()?;
-    let base = Base::of_program(&program, Packing::Plain)?;
+    let base = BaseImage::from_binary(&program, LayerCompression::Plain)?;
     let image = base.with(LayerBuilder::new().build_uncompressed()?, [], None);
     let image = cluster.publish(&image, "olm-guard", "test").await?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();

@@ -26,7 +26,7 @@ fn new_is_reproducible() {
     oci:again@DIGEST
     ----- stderr -----
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
-    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
+    warning: the release has no alerts, because no manifest contains the CRDs PrometheusRule and ServiceMonitor; to add alerts anyway, use --monitoring
     release 5.1.0: manifests: 22, images: 2
     ");
     let digest = |layout: &str| {
@@ -160,7 +160,7 @@ fn new_prints_warnings_and_adds_alerts() {
     ----- stderr -----
     warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is not included in any cluster: no annotation include.release.openshift.io/… is "true"
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
-    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
+    warning: the release has no alerts, because no manifest contains the CRDs PrometheusRule and ServiceMonitor; to add alerts anyway, use --monitoring
     release 5.1.0: manifests: 21, images: 0
     "#);
     let manifests = |arguments: &[&str]| files.json(arguments)["manifestCount"].as_u64().unwrap();

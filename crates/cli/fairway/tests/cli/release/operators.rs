@@ -51,7 +51,7 @@ fn new_with_operators_names_files_by_image() {
     ----- stderr -----
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
-    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
+    warning: the release has no alerts, because no manifest contains the CRDs PrometheusRule and ServiceMonitor; to add alerts anyway, use --monitoring
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
@@ -101,7 +101,7 @@ fn new_with_hidden_and_empty_directories_skips_them() {
     skipping operators/cluster-version-operator: Fairway's own manifests replace those of cluster-version-operator
     skipping operators/docs: no files
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
-    warning: the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
+    warning: the release has no alerts, because no manifest contains the CRDs PrometheusRule and ServiceMonitor; to add alerts anyway, use --monitoring
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
@@ -132,7 +132,7 @@ fn new_document_has_the_warnings() {
         made["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
     no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
-    the release has no alerts, because no manifest defines PrometheusRule and ServiceMonitor; to add them, use --monitoring
+    the release has no alerts, because no manifest contains the CRDs PrometheusRule and ServiceMonitor; to add alerts anyway, use --monitoring
     operators/bootstrap/image-references:6: key "Name" is read as "name"
     operators/network/image-references:6: key "Name" is read as "name"
     operators/storage/image-references:6: key "Name" is read as "name"

@@ -162,7 +162,7 @@ async fn invalid_arguments_are_refused() -> Result<()> {
 
     exit code: 2
     ----- stderr -----
-    error: A and A- exclude each other
+    error: A and A- cannot be used together
 
     exit code: 2
     ----- stderr -----

@@ -40,7 +40,7 @@ async fn unreadable_alerts_are_reported() -> Result<()> {
     ----- stdout -----
     Issues for any update:
       FailedToCompletePrecheck
-        cannot read the alerts: this session has no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
+        cannot read the alerts: the current credentials contain no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
 
     Upstream is unset, so the cluster will use an appropriate default.
     Channel: stable-5.1
@@ -51,7 +51,7 @@ async fn unreadable_alerts_are_reported() -> Result<()> {
     Not accepted: FailedToCompletePrecheck
     To ignore these issues, add --accept=FailedToCompletePrecheck.
     ----- stderr -----
-    warning: cannot read the alerts of the cluster: this session has no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
+    warning: cannot read the alerts of the cluster: the current credentials contain no token, the metrics service does not accept client certificates, and no token can be created for ServiceAccount openshift-monitoring/prometheus-k8s: serviceaccounts "prometheus-k8s" not found; run `oc login` to get a token
     "#);
 
     let session = with_token(cluster.kubeconfig())?;

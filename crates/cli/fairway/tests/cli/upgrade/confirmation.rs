@@ -66,11 +66,11 @@ async fn unusual_requests_need_confirmation() -> Result<()> {
     insta::assert_snapshot!(refused.join("\n"), @"
     exit code: 2
     ----- stderr -----
-    error: confirmation required, but there is no terminal: from 5.1.0 to 5.0.9 is a downgrade; add --yes to confirm
+    error: confirmation required, but there is no terminal: the update from 5.1.0 to 5.0.9 is a downgrade; add --yes to confirm
 
     exit code: 2
     ----- stderr -----
-    error: confirmation required, but there is no terminal: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm
+    error: confirmation required, but there is no terminal: the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm
 
     exit code: 2
     ----- stderr -----
@@ -78,7 +78,7 @@ async fn unusual_requests_need_confirmation() -> Result<()> {
 
     exit code: 2
     ----- stderr -----
-    error: confirmation required, but there is no terminal: --force waives the signature, all preconditions and all risks: make sure that you trust this image; add --yes to confirm
+    error: confirmation required, but there is no terminal: --force skips signature verification and waives all preconditions and risks: make sure that you trust this image; add --yes to confirm
 
     exit code: 2
     ----- stderr -----
@@ -91,7 +91,7 @@ async fn unusual_requests_need_confirmation() -> Result<()> {
     ----- stdout -----
     Requested update to 5.3.0
     ----- stderr -----
-    warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
+    warning: the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
     ");
     let step = document(cluster.kubeconfig(), &["--to=5.0.9", "--yes", "--no-wait"])?;
     assert_eq!((&step["from"], &step["step"]["type"]), (&json!("5.1.0"), &json!("downgrade")));
@@ -235,7 +235,7 @@ async fn new_risks_since_acceptance_have_their_own_exit_code() -> Result<()> {
     upgrade(&["accept", "SlowDisks-", "NoisyLogs-"]);
     let waits = upgrade(&["accept", "SlowDisks"]);
     assert!(waits.starts_with("exit code: 6"), "{waits}");
-    assert!(waits.contains("still waits for NoisyLogs"), "{waits}");
+    assert!(waits.contains("is still blocked by NoisyLogs"), "{waits}");
     assert!(upgrade(&["accept", "NoisyLogs"]).starts_with("exit code: 0"));
     Ok(())
 }

@@ -113,7 +113,7 @@ async fn check_plan() -> Result<()> {
 
         5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-        Releases on this path can add risks: plan again after each update.
+        Each release on this path can add risks: run `fairway upgrade plan` again after each update.
         Source of updates: http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2.
         Source of metrics: DIRECTORY/fine.txt.
         ");
@@ -140,7 +140,7 @@ async fn check_plan() -> Result<()> {
 
         5.3.0 is not available now: it is not in stable-5.0, but in stable-5.3.
 
-        Releases on this path can add risks: plan again after each update.
+        Each release on this path can add risks: run `fairway upgrade plan` again after each update.
         Source of updates: http://ADDRESS/api/upgrades_info/v1/graph, for stable-5.0, stable-5.1, stable-5.2, stable-5.3.
         Source of metrics: DIRECTORY/degraded.txt.
         ");
@@ -218,7 +218,7 @@ fn plan_with_recording_and_files() {
 
     5.2.0 is not available now: it is not in stable-5.0, but in stable-5.2, stable-5.3.
 
-    Releases on this path can add risks: plan again after each update.
+    Each release on this path can add risks: run `fairway upgrade plan` again after each update.
     OLM operators are unknown: not found in the recorded files.
     Source of updates: graph-data.
     Source of metrics: fine.txt.
@@ -372,7 +372,7 @@ fn plan_with_the_graph_of_a_large_platform() {
 
     4.18.52 is not available now: it is not in stable-4.16, but in stable-4.18, stable-4.19.
 
-    Releases on this path can add risks: plan again after each update.
+    Each release on this path can add risks: run `fairway upgrade plan` again after each update.
     OLM operators are unknown: not found in the recorded files.
     Source of updates: graph-data-2026-08.
     ");

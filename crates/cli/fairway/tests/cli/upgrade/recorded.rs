@@ -280,7 +280,7 @@ fn recommend_with_quiet_returns_an_exit_code() -> Result<()> {
     insta::assert_snapshot!(ask(&["9.1.4"]), @"
     exit code: 4
     ----- stderr -----
-    error: the alerts are unknown: the recorded cluster has no alerts
+    error: the alerts are unknown: the recorded cluster contains no alert data
     hint: run `fairway upgrade recommend --version=9.1.4` for details
     ");
     recording.file("-alerts.json", &json!({"status": "success", "data": {"alerts": []}}))?;
@@ -315,7 +315,7 @@ fn dry_run_on_recording_prints_the_result() -> Result<()> {
 
     The operator retrieves the updates of this channel.
     ----- stderr -----
-    warning: channel fast-9.2 is not verified: the channels of the running release are unknown
+    warning: cannot verify channel fast-9.2: the channels of the running release are unknown
 
     exit code: 2
     ----- stderr -----

@@ -106,7 +106,7 @@ async fn result_of_the_operator_is_printed() -> Result<()> {
     ----- stdout -----
     Requested update to 5.1.1
 
-    The operator accepted the release, and has not started yet. Cluster version is 5.1.0
+    The operator accepted the release and has not started the update yet. Cluster version is 5.1.0
     ----- stderr -----
     Waiting for the operator…
     ");

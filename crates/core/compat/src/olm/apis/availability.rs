@@ -51,11 +51,6 @@ impl ApiAvailability {
         }
         Self::CannotTell { wildcards, possible }
     }
-
-    #[doc(hidden)]
-    pub fn of(usage: &ApiUsage, lost: &[LostApi]) -> Self {
-        Self::new(usage, lost)
-    }
 }
 
 impl fmt::Display for ApiAvailability {
@@ -78,7 +73,8 @@ impl fmt::Display for ApiAvailability {
                     text::list(&wildcards, ", ")
                 );
                 let may = text::list(possible, ", ");
-                let may = format!("it may use {may}, of which another version remains");
+                let may =
+                    format!("it may use {may}, which the target serves only in another version");
                 match (wildcards.is_empty(), possible.is_empty()) {
                     (false, false) => write!(f, "{named}; {may}"),
                     (false, true) => f.write_str(&named),
@@ -124,11 +120,6 @@ impl ApiForecast {
             }
         }
         Some(Self { running, changes })
-    }
-
-    #[doc(hidden)]
-    pub fn of(usage: &ApiUsage, running: MinorVersion) -> Option<Self> {
-        Self::new(usage, running)
     }
 
     /// The availability on a target. Missing APIs stay missing; otherwise it is unknown if the
@@ -236,7 +227,7 @@ mod tests {
         required: it uses an API that the target does not serve: cronjobs.v1beta1.batch (required; replaced by batch/v1)
         webhook: it uses an API that the target does not serve: poddisruptionbudgets.v1beta1.policy (used by its webhook; replaced by policy/v1)
         all versions go: it uses an API that the target does not serve: podsecuritypolicies.v1beta1.policy (named in its permissions; no replacement)
-        another version stays: unknown: it may use cronjobs.v1beta1.batch, of which another version remains
+        another version stays: unknown: it may use cronjobs.v1beta1.batch, which the target serves only in another version
         resources: unknown: its permissions contain the wildcards *.batch
         groups: unknown: its permissions contain the wildcards cronjobs.*
         everything: unknown: its permissions contain the wildcards *.*

@@ -11,12 +11,6 @@ pub(super) use availability::first_loss_after;
 pub use availability::{ApiAvailability, ApiForecast, MissingApi};
 pub use usage::{ApiRequests, ApiUsage, UsageEvidence};
 
-#[doc(hidden)]
-pub use self::{
-    ApiAvailability as Outlook, ApiForecast as Prospect, ApiRequests as Requests,
-    ApiUsage as Needs, LostApi as Lost, MissingApi as Loss, UsageEvidence as Use,
-};
-
 use std::fmt;
 
 use super::MinorVersion;

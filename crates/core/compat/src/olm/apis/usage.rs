@@ -91,11 +91,6 @@ impl ApiUsage {
         usage
     }
 
-    #[doc(hidden)]
-    pub fn of(namespace: &str, spec: &Value) -> Self {
-        Self::from_spec(namespace, spec)
-    }
-
     /// Drops everything except these APIs, which bounds the memory: permissions are large and
     /// chosen by others.
     #[must_use]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairway_api::Version;
-use fairway_api::read::{self, Place, ReadError};
+use fairway_api::read::{self, InputLocation, ReadError};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -29,7 +29,7 @@ pub struct UnquotedVersion {
     /// Name of the bundle.
     pub bundle: String,
     /// Position in the file.
-    pub place: Place,
+    pub place: InputLocation,
     /// Text of the number.
     pub text: String,
     /// Whether parsing as a number changes the value.
@@ -188,14 +188,6 @@ impl Catalogs {
         }
         Ok(catalogs)
     }
-
-    #[doc(hidden)]
-    pub fn of_files(
-        catalog: &str,
-        files: impl IntoIterator<Item = CatalogFile>,
-    ) -> Result<Self, CatalogError> {
-        Self::from_files(catalog, files)
-    }
 }
 
 /// The documents of a JSON file, which are concatenated, each with the number of lines before it;
@@ -247,8 +239,9 @@ struct FilePart<'a> {
 impl FilePart<'_> {
     /// Adds the lines before the part to the position of an error.
     fn locate(&self, mut error: ReadError) -> ReadError {
-        if let ReadError::Malformed { place: Place { position: Some((line, _)), .. }, .. } =
-            &mut error
+        if let ReadError::Malformed {
+            place: InputLocation { position: Some((line, _)), .. }, ..
+        } = &mut error
         {
             *line += self.lines_before;
         }
@@ -278,7 +271,7 @@ impl FilePart<'_> {
         let (text, at) = (self.text_of(value), value.defined);
         Some(UnquotedVersion {
             bundle: bundle.to_owned(),
-            place: Place {
+            place: InputLocation {
                 source: self.name.to_owned(),
                 position: Some((self.lines_before + at.line(), at.column())),
             },

@@ -10,9 +10,6 @@ mod subscription;
 pub use file_based::{CatalogFile, UnquotedVersion};
 pub use subscription::{PackageSource, Subscription, is_object_name};
 
-#[doc(hidden)]
-pub use self::{CatalogFile as File, PackageSource as Source, UnquotedVersion as Unquoted};
-
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -114,11 +111,6 @@ impl Catalogs {
         OlmOperator { ways_out, ..operator }
     }
 
-    #[doc(hidden)]
-    pub fn tell_about(&self, operator: OlmOperator, subscriptions: &[Subscription]) -> OlmOperator {
-        self.apply_to(operator, subscriptions)
-    }
-
     /// The package of an operator. Without a subscription, it is the only package of a file-based
     /// catalog with the operator's bundle.
     fn package_of(
@@ -184,7 +176,7 @@ pub struct OperatorUpgrade {
     /// Maximum cluster version that it declares.
     #[serde(skip)]
     pub declared: MaximumVersion,
-    /// Whether the channel is not the one of the subscription.
+    /// Whether the channel differs from that of the Subscription.
     pub channel_change: bool,
     /// Whether the install plan needs manual approval.
     pub manual_approval: bool,

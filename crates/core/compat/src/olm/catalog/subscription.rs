@@ -92,11 +92,6 @@ impl PackageSource {
         })
     }
 
-    #[doc(hidden)]
-    pub fn of(subscription: &Subscription) -> Option<Self> {
-        Self::from_subscription(subscription)
-    }
-
     /// Label selector of its PackageManifest.
     pub fn labels(&self) -> String {
         format!("catalog={},catalog-namespace={}", self.catalog, self.namespace)

@@ -68,10 +68,7 @@ fn feeder_filter(channel: &Channel, feeder: &Feeder) -> Option<FeederProblem> {
             if channel.versions.is_empty() || versions.any(|version| pattern.matches(&version)) {
                 return None;
             }
-            (
-                Severity::Warning,
-                format!("no version of {} matches the filter the filter", channel.name),
-            )
+            (Severity::Warning, format!("no version of {} matches the filter", channel.name))
         }
     };
     Some(FeederProblem { key: "filter", severity, message })

@@ -153,10 +153,8 @@ fn invalid_rule(source: &YamlFile<'_>, rule: &YamlNode) -> Option<LintFinding> {
     Some(source.finding(&PROMQL, severity, span, message))
 }
 
-pub(super) static LITERAL_PATTERN: LintRule = LintRule {
-    id: "literal-pattern",
-    summary: "A label is compared with a pattern as literal text",
-};
+pub(super) static LITERAL_PATTERN: LintRule =
+    LintRule { id: "literal-pattern", summary: "Label matcher compares a pattern as literal text" };
 
 pub(super) fn literal_patterns(context: &LintContext<'_>) -> Vec<LintFinding> {
     let parsed = context

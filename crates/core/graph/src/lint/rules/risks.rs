@@ -85,7 +85,7 @@ pub(super) fn unexplained(context: &LintContext<'_>) -> Vec<LintFinding> {
         .filter(|source| RISK_KEYS.iter().all(|key| source.tree.get(key).is_none()))
         .filter_map(|source| {
             let to = source.tree.get("to")?;
-            let message = "this removes the update from clusters without an explanation";
+            let message = "this removes the update without an explanation";
             let finding = source.finding(&UNEXPLAINED, Severity::Warning, to.span.clone(), message);
             Some(finding.help("set `url`, `name`, `message` and `matchingRules`"))
         })
@@ -144,7 +144,7 @@ fn is_camel_case(name: &str) -> bool {
 
 pub(super) static NOT_EXTENDED: LintRule = LintRule {
     id: "not-extended",
-    summary: "A risk is not extended to the next version and not marked as fixed",
+    summary: "Risk is neither extended to the next version nor marked as fixed",
 };
 
 /// The files of one risk with targets in one minor version.

@@ -92,7 +92,7 @@ fn region(context: &LintContext<'_>, place: &FileLocation) -> Option<FileRegion>
 }
 
 pub(super) static NUMBER: LintRule =
-    LintRule { id: "number", summary: "An unquoted number where a string is expected" };
+    LintRule { id: "number", summary: "Unquoted number where a string is expected" };
 
 pub(super) fn unquoted_numbers(context: &LintContext<'_>) -> Vec<LintFinding> {
     let sources = context.blocks.iter().chain(&context.channels);
@@ -116,9 +116,9 @@ fn number_finding(source: &YamlFile<'_>, tree: &YamlNode) -> LintFinding {
     let written = source.source_of(tree);
     let (severity, message) = match written.parse::<f64>() {
         Ok(read) if written.contains('.') && read.to_string() != written => {
-            (Severity::Error, format!("{written} without quotes is a number and is read as {read}"))
+            (Severity::Error, format!("unquoted {written} is read as the number {read}"))
         }
-        _ => (Severity::Warning, format!("{written} without quotes is a number, not a string")),
+        _ => (Severity::Warning, format!("unquoted {written} is a number, not a string")),
     };
     let finding = source.finding(&NUMBER, severity, tree.span.clone(), message);
     finding.help(format!("write '{written}'"))

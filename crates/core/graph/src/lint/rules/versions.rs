@@ -129,7 +129,7 @@ pub(super) fn unknown_targets(context: &LintContext<'_>) -> Vec<LintFinding> {
 
 pub(super) static STRANDED: LintRule = LintRule {
     id: "stranded",
-    summary: "Version in a channel without an unconditional update to a later version",
+    summary: "Version without an unconditional update to a later version in its channel",
 };
 
 /// A version without an unconditional update in some channels.

@@ -40,7 +40,7 @@ fn text_contains_excerpts_help_and_summary() {
     note[schema]: skipped: not a .yaml file
     --> blocked-edges/4.7.4.txt
 
-    warning[schema]: other tools skip .yml files; rename it to .yaml
+    warning[schema]: rename the file to .yaml: other tools skip .yml files
     --> blocked-edges/4.7.4.yml
 
     1 warning, 1 note

@@ -10,17 +10,17 @@ use crate::support::{declare, release};
 fn schema() {
     insta::assert_snapshot!(report_of_block("from: .*\n"), @"blocked-edges/4.7.4-Risk.yaml: error[schema]: no `to`; assuming 4.7.4, from the file name");
     insta::assert_snapshot!(report_of_block("to: 4.7.4\nfrom: '4[.'\n"), @"
-    blocked-edges/4.7.4-Risk.yaml:1:5-10: warning[unexplained]: this removes the update from clusters without an explanation
+    blocked-edges/4.7.4-Risk.yaml:1:5-10: warning[unexplained]: this removes the update without an explanation
       help: set `url`, `name`, `message` and `matchingRules`
-    blocked-edges/4.7.4-Risk.yaml:2:7-12: error[schema]: invalid `from`, all updates to this version are blocked: unclosed character class
+    blocked-edges/4.7.4-Risk.yaml:2:7-12: error[schema]: invalid `from`: unclosed character class; all updates to this version are blocked
     ");
-    insta::assert_snapshot!(report_of_block("to: 4.7.4\nfrom: .*\nurl: https://example.com\n"), @"blocked-edges/4.7.4-Risk.yaml: error[schema]: no `name`, `message` and `matchingRules`, the update is blocked for all clusters");
-    insta::assert_snapshot!(report_of_block("to: [4.7.4\n"), @"blocked-edges/4.7.4-Risk.yaml:1:5-11: error[schema]: invalid, all updates to 4.7.4 are blocked for all clusters: field to: expected string scalar");
+    insta::assert_snapshot!(report_of_block("to: 4.7.4\nfrom: .*\nurl: https://example.com\n"), @"blocked-edges/4.7.4-Risk.yaml: error[schema]: no `name`, `message` and `matchingRules`; the update is blocked for all clusters");
+    insta::assert_snapshot!(report_of_block("to: [4.7.4\n"), @"blocked-edges/4.7.4-Risk.yaml:1:5-11: error[schema]: invalid: field to: expected string scalar; all updates to 4.7.4 are blocked for all clusters");
     insta::assert_snapshot!(report_of(&[("version", "2.0.0\n")]), @"version: error[schema]: unsupported schema version 2.0.0 in version; the supported version is 1");
     insta::assert_snapshot!(report_of(&[("raw/metadata.json", "[]")]), @"raw/metadata.json: error[schema]: expected mapping start");
     insta::assert_snapshot!(report_of(&[("blocked-edges/4.7.4.yml", &block("4.7.4", "Risk")), ("blocked-edges/4.7.4.txt", "")]), @"
     blocked-edges/4.7.4.txt: note[schema]: skipped: not a .yaml file
-    blocked-edges/4.7.4.yml: warning[schema]: other tools skip .yml files; rename it to .yaml
+    blocked-edges/4.7.4.yml: warning[schema]: rename the file to .yaml: other tools skip .yml files
     ");
 }
 
@@ -46,15 +46,15 @@ fn unknown_key() {
 #[test]
 fn number() {
     insta::assert_snapshot!(report_of_block(&with("fixedIn", "4.10")), @"
-    blocked-edges/4.7.4-Risk.yaml:1:10-14: error[number]: 4.10 without quotes is a number and is read as 4.1
+    blocked-edges/4.7.4-Risk.yaml:1:10-14: error[number]: unquoted 4.10 is read as the number 4.1
       help: write '4.10'
     ");
     insta::assert_snapshot!(report_of_block(&with("fixedIn", "4.9")), @"
-    blocked-edges/4.7.4-Risk.yaml:1:10-13: warning[number]: 4.9 without quotes is a number, not a string
+    blocked-edges/4.7.4-Risk.yaml:1:10-13: warning[number]: unquoted 4.9 is a number, not a string
       help: write '4.9'
     ");
     insta::assert_snapshot!(report_of(&[("channels/a.yaml", "name: fast-4.7\nversions:\n- 4.20\n- '4.7.4'\n")]), @r#"
-    channels/a.yaml:3:3-7: error[number]: 4.20 without quotes is a number and is read as 4.2
+    channels/a.yaml:3:3-7: error[number]: unquoted 4.20 is read as the number 4.2
       help: write '4.20'
     channels/a.yaml:3:3-7: error[schema]: "4.20" is not a version; skipped
     "#);
@@ -64,7 +64,7 @@ fn number() {
 #[test]
 fn unexplained() {
     insta::assert_snapshot!(report_of_block("to: 4.7.4\nfrom: .*\n"), @"
-    blocked-edges/4.7.4-Risk.yaml:1:5-10: warning[unexplained]: this removes the update from clusters without an explanation
+    blocked-edges/4.7.4-Risk.yaml:1:5-10: warning[unexplained]: this removes the update without an explanation
       help: set `url`, `name`, `message` and `matchingRules`
     ");
 }
@@ -150,7 +150,7 @@ fn feeder() {
     insta::assert_snapshot!(report_of_block("filter: .*"), @"channels/fast-4.7.yaml:2:1-7: warning[feeder]: a feeder needs the `name` of a channel");
     insta::assert_snapshot!(report_of_block("name: candidate-4.7"), @"channels/fast-4.7.yaml:3:9-22: warning[feeder]: channel candidate-4.7 does not exist");
     insta::assert_snapshot!(report_of_block("{name: stable, filter: '4[.]7[.'}"), @"channels/fast-4.7.yaml:3:26-35: error[feeder]: not a valid regular expression: unclosed character class");
-    insta::assert_snapshot!(report_of_block("{name: stable, filter: '4[.]8[.].*'}"), @"channels/fast-4.7.yaml:3:26-38: warning[feeder]: no version of fast-4.7 matches the filter the filter");
+    insta::assert_snapshot!(report_of_block("{name: stable, filter: '4[.]8[.].*'}"), @"channels/fast-4.7.yaml:3:26-38: warning[feeder]: no version of fast-4.7 matches the filter");
     insta::assert_snapshot!(report_of_block("{name: stable, delay: 48h}"), @r#"channels/fast-4.7.yaml:3:25-28: error[feeder]: "48h" is not an ISO 8601 duration such as PT48H or P1W"#);
     insta::assert_snapshot!(report_of_block("{name: stable, delay: PT}"), @r#"channels/fast-4.7.yaml:3:25-27: error[feeder]: "PT" is not an ISO 8601 duration such as PT48H or P1W"#);
     for delay in ["PT48H", "P1W", "P4D", "PT0H", "P1DT12H"] {
@@ -180,7 +180,7 @@ fn matching_rules_with_invalid_fields() {
     insta::assert_snapshot!(rule("- type: PromQL"), @"blocked-edges/4.7.4-Risk.yaml:8:9-15: error[promql]: rules of this type require `promql.promql`");
     insta::assert_snapshot!(rule("- {type: PromQL, promql: {promql: [a]}}"), @"
     blocked-edges/4.7.4-Risk.yaml:8:35-36: error[promql]: the query must be a string
-    blocked-edges/4.7.4-Risk.yaml:8:35-40: error[schema]: invalid, all updates to 4.7.4 are blocked for all clusters: field matchingRules[0].promql.promql: expected string scalar
+    blocked-edges/4.7.4-Risk.yaml:8:35-40: error[schema]: invalid: field matchingRules[0].promql.promql: expected string scalar; all updates to 4.7.4 are blocked for all clusters
     ");
     insta::assert_snapshot!(rule("- {type: Always, promql: {promql: vector(0) or up}}"), @"
     blocked-edges/4.7.4-Risk.yaml:8:10-16: warning[promql]: rules of this type have no query
@@ -358,7 +358,7 @@ fn stranded() {
     insta::assert_snapshot!(report_with_releases(&[conditional]), @"channels/stable-4.7.yaml:2:20-26: note[stranded]: all updates from this version are conditional: 4.6.23 in stable-4.7");
     let removing = ("blocked-edges/a.yaml", "to: 4.7.5\nfrom: .*\n");
     insta::assert_snapshot!(report_with_releases(&[removing]), @"
-    blocked-edges/a.yaml:1:5-10: warning[unexplained]: this removes the update from clusters without an explanation
+    blocked-edges/a.yaml:1:5-10: warning[unexplained]: this removes the update without an explanation
       help: set `url`, `name`, `message` and `matchingRules`
     channels/stable-4.7.yaml:2:35-40: warning[stranded]: all updates from this version are blocked: 4.7.4 in stable-4.7
     ");

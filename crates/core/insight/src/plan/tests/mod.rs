@@ -7,8 +7,8 @@ mod stories;
 use std::collections::BTreeSet;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_graph::{Graph, wire};
-use fairway_risk::{Outcome, Outcomes};
+use fairway_graph::{Graph, cincinnati};
+use fairway_risk::{QueryOutcome, QueryOutcomes};
 use serde_json::{Value, json};
 
 use super::*;
@@ -20,7 +20,7 @@ pub(super) struct Scenario {
     components: Vec<ClusterOperator>,
     operators_error: Option<&'static str>,
     gates: AdminGates,
-    outcomes: Outcomes,
+    outcomes: QueryOutcomes,
     graph_source: GraphSource,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn graph(nodes: &[(&str, &str)], edges: &[(&str, &str, &[&str])]) -> 
         "edges": plain.map(|(from, to, _)| [place(from), place(to)]).collect::<Vec<_>>(),
         "conditionalEdges": conditional.map(group).collect::<Vec<_>>(),
     });
-    let (graph, problems) = wire::read("graph", json.to_string().as_bytes()).unwrap();
+    let (graph, problems) = cincinnati::read("graph", json.to_string().as_bytes()).unwrap();
     assert_eq!(problems, []);
     graph
 }
@@ -73,7 +73,7 @@ impl Scenario {
             components: Vec::new(),
             operators_error: None,
             gates: AdminGates::default(),
-            outcomes: Outcomes::new(),
+            outcomes: QueryOutcomes::new(),
             graph_source: GraphSource::File { file: "graph.json".to_owned() },
         }
     }
@@ -87,7 +87,7 @@ impl Scenario {
     }
 
     /// Adds the result of a query.
-    pub(super) fn answering(mut self, query: &str, outcome: Outcome) -> Self {
+    pub(super) fn answering(mut self, query: &str, outcome: QueryOutcome) -> Self {
         self.outcomes.insert(query.to_owned(), outcome);
         self
     }

@@ -1,7 +1,7 @@
 //! Plans of typical clusters.
 
 use fairway_api::Conditions as _;
-use fairway_risk::Failure;
+use fairway_risk::QueryFailure;
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn applying_risk_without_alternative_is_on_the_path() {
     5.1.0 -> 5.2: Yes
     least risk: 5.2.0
     ");
-    let unclear = scenario.accepting(&[]).answering("QStall", Err(Failure::NoSeries));
+    let unclear = scenario.accepting(&[]).answering("QStall", Err(QueryFailure::NoSeries));
     let plan = unclear.plan("5.2");
     assert_eq!(plan.verdict(), Verdict::Unknown);
     assert_eq!(plan.least_risk.unwrap().hops[0].risks[0].exposure, Exposure::Unknown);
@@ -312,7 +312,7 @@ fn graph_of_cluster_version_has_one_hop() {
         components: &[],
         operators_error: None,
         gates: &AdminGates::default(),
-        outcomes: &Outcomes::new(),
+        outcomes: &QueryOutcomes::new(),
         now: Timestamp::UNIX_EPOCH,
     };
     scenario.graph = cluster.listed().unwrap();

@@ -1,6 +1,6 @@
 //! Samples of hand-written clusters, with times relative to the query.
 
-use fairway_promql::snapshot::{Limits, Snapshot};
+use fairway_promql::snapshot::{Snapshot, SnapshotLimits};
 use jiff::Timestamp;
 
 macro_rules! clusters {
@@ -26,7 +26,7 @@ pub(crate) fn all() -> Vec<Snapshot> {
         "silent"
     ];
     let read = |(name, text)| {
-        let samples = Snapshot::parse(text, taken, &Limits::default());
+        let samples = Snapshot::parse(text, taken, &SnapshotLimits::default());
         samples.unwrap_or_else(|error| panic!("{name}: {error}"))
     };
     texts.into_iter().map(read).collect()

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use fairway_promql::snapshot::{Limits, Snapshot};
+use fairway_promql::snapshot::{Snapshot, SnapshotLimits};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -22,7 +22,7 @@ fn state() -> impl Strategy<Value = Snapshot> {
     let series = subsequence(all_series(), 4..24);
     let lines = series.prop_flat_map(|series| series.into_iter().map(samples).collect::<Vec<_>>());
     lines.prop_map(|lines| {
-        Snapshot::parse(&lines.concat(), Timestamp::UNIX_EPOCH, &Limits::default()).unwrap()
+        Snapshot::parse(&lines.concat(), Timestamp::UNIX_EPOCH, &SnapshotLimits::default()).unwrap()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use fairway_promql::snapshot::{Limits, Snapshot};
+use fairway_promql::snapshot::{Snapshot, SnapshotLimits};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -52,7 +52,7 @@ fn accepted_queries_match_prometheus() {
     const STATES: usize = 4;
     let states = generate::states(STATES - 1);
     let mut states = states.new_tree(&mut TestRunner::deterministic()).unwrap().current();
-    states.push(Snapshot::parse(ODD, Timestamp::UNIX_EPOCH, &Limits::default()).unwrap());
+    states.push(Snapshot::parse(ODD, Timestamp::UNIX_EPOCH, &SnapshotLimits::default()).unwrap());
     let oracle = Oracle::start(&states);
     let mut refused = Vec::new();
     for query in QUERIES.lines().filter(|line| !line.is_empty()) {

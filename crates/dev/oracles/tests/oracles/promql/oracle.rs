@@ -26,7 +26,7 @@ impl Oracle {
     /// Loads states, whose samples have times relative to the query.
     pub(crate) fn start<'a>(states: impl IntoIterator<Item = &'a Snapshot>) -> Self {
         let samples = open_metrics(states);
-        let limits = snapshot::Limits::default();
+        let limits = snapshot::SnapshotLimits::default();
         let snapshot = Snapshot::parse(&samples, Timestamp::UNIX_EPOCH, &limits).unwrap();
         let prometheus = Prometheus::start(Options::default().backfill(samples)).unwrap();
         Self { prometheus, snapshot }
@@ -38,7 +38,7 @@ impl Oracle {
             Ok(query) => query,
             Err(error) => return Some(error.to_string()),
         };
-        match evaluate(&query, &self.snapshot, time(0), &evaluate::Limits::default()) {
+        match evaluate(&query, &self.snapshot, time(0), &evaluate::EvaluationLimits::default()) {
             Err(error @ EvaluationError::Unsupported { .. }) => Some(error.to_string()),
             _ => None,
         }
@@ -47,7 +47,7 @@ impl Oracle {
     /// The result of `fairway-promql`.
     pub(crate) fn ours(&self, state: usize, query: &str) -> Result<QueryResult, EvaluationError> {
         let query = Query::parse(query).unwrap_or_else(|error| panic!("{query}\n{error}"));
-        let limits = evaluate::Limits::default();
+        let limits = evaluate::EvaluationLimits::default();
         let value = evaluate(&query, &self.snapshot, time(state), &limits);
         value.map(QueryResult::from)
     }

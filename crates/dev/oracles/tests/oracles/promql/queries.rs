@@ -1,7 +1,7 @@
 //! Queries of update graphs, for hand-written clusters.
 
 use fairway_fixtures::{environment, graph_data};
-use fairway_promql::snapshot::{Limits, Snapshot};
+use fairway_promql::snapshot::{Snapshot, SnapshotLimits};
 use fairway_promql::{Query, evaluate};
 use jiff::Timestamp;
 
@@ -97,10 +97,11 @@ fn snapshot_matches_the_prometheus_it_was_saved_from() {
     for state in 0..clusters.len() {
         let now = time(state);
         let saved = oracle.query(state, r#"{__name__=~".+"}[1h]"#);
-        let saved = Snapshot::parse(&saved, Timestamp::UNIX_EPOCH, &Limits::default()).unwrap();
+        let saved =
+            Snapshot::parse(&saved, Timestamp::UNIX_EPOCH, &SnapshotLimits::default()).unwrap();
         for query in OURS {
             let parsed = Query::parse(query).unwrap();
-            let ours = evaluate(&parsed, &saved, now, &evaluate::Limits::default());
+            let ours = evaluate(&parsed, &saved, now, &evaluate::EvaluationLimits::default());
             match (ours.map(QueryResult::from), oracle.theirs(state, query)) {
                 (Ok(ours), Ok(theirs)) => assert!(ours.is_equal(&theirs), "{query}: {ours:?}"),
                 (ours, theirs) => assert!(ours.is_err() && theirs.is_err(), "{query}: {theirs:?}"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairway_promql::Value;
+use fairway_promql::QueryValue;
 use serde_json::Value as Json;
 
 type Labels = BTreeMap<String, String>;
@@ -75,18 +75,18 @@ impl QueryResult {
     }
 }
 
-impl From<Value> for QueryResult {
-    fn from(value: Value) -> Self {
+impl From<QueryValue> for QueryResult {
+    fn from(value: QueryValue) -> Self {
         let owned = |labels: &fairway_promql::LabelSet| -> Labels {
             labels.iter().map(|(label, value)| (label.to_owned(), value.to_owned())).collect()
         };
         match value {
-            Value::Scalar(number) => Self::Scalar(number),
-            Value::Text(text) => Self::Text(text),
-            Value::Vector(vector) => {
+            QueryValue::Scalar(number) => Self::Scalar(number),
+            QueryValue::Text(text) => Self::Text(text),
+            QueryValue::Vector(vector) => {
                 Self::Vector(vector.iter().map(|one| (owned(&one.labels), one.value)).collect())
             }
-            Value::Range(series) => {
+            QueryValue::Range(series) => {
                 let samples = |one: &fairway_promql::snapshot::Series| {
                     one.samples.iter().map(|sample| (seconds(sample.at), sample.value)).collect()
                 };

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use fairway_promql::snapshot::{Builder, Limits, STALE, Sample};
-use fairway_promql::{LabelSet, Query, Snapshot, Value, evaluate};
+use fairway_promql::snapshot::{STALE, Sample, SnapshotBuilder, SnapshotLimits};
+use fairway_promql::{LabelSet, Query, QueryValue, Snapshot, evaluate};
 use jiff::Timestamp;
 
 /// A sample for each minute; `_` is a missing one.
@@ -29,7 +29,7 @@ const QUERIES: [&str; 10] = [
 ];
 
 fn snapshot() -> Snapshot {
-    let mut builder = Builder::new(Limits::default());
+    let mut builder = SnapshotBuilder::new(SnapshotLimits::default());
     for (name, values) in SERIES {
         for (minute, word) in (0..).zip(values.split(' ')).filter(|(_, word)| *word != "_") {
             let value = if word == "stale" { STALE } else { word.parse().unwrap() };
@@ -47,8 +47,9 @@ fn rule_test(now: Timestamp) -> String {
     });
     let expectations = QUERIES.map(|query| {
         let parsed = Query::parse(query).unwrap();
-        let ours = evaluate(&parsed, &snapshot(), now, &evaluate::Limits::default()).unwrap();
-        let Value::Vector(vector) = ours else { panic!("{query}: {ours}") };
+        let ours =
+            evaluate(&parsed, &snapshot(), now, &evaluate::EvaluationLimits::default()).unwrap();
+        let QueryValue::Vector(vector) = ours else { panic!("{query}: {ours}") };
         let samples = vector.iter().map(|element| {
             format!("    - {{labels: '{}', value: {}}}\n", element.labels, element.value)
         });

@@ -114,7 +114,7 @@ fn parse_without_public_keys_fails() {
     keyring contains no key that can sign
     keyring does not consist of OpenPGP public keys: expected PGP PUBLIC KEY BLOCK, found PGP PRIVATE KEY BLOCK
     keyring does not consist of OpenPGP public keys: truncated packet
-    keyring has 1048577 bytes; the limit is 1048576
+    keyring has 1048577 bytes; the limit is 1048576 bytes
     ");
 }
 
@@ -248,7 +248,7 @@ rejected! {
         => "signature by key KEY uses the weak digest SHA1";
 
     verify_with_other_image_fails: fixture!("other-digest.gpg"), valid_time()
-        => "signature is of another image, \
+        => "signature is for another image: \
             sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa";
     verify_with_other_type_fails: fixture!("other-type.gpg"), valid_time()
         => "signed data is of type \"something else\", not \"atomic container signature\"";

@@ -144,7 +144,7 @@ async fn verify_with_one_valid_store_succeeds() {
     let verifier = platform(&[bad.path(), Path::new("/dev/null")]);
     let refused = verify(&verifier, &[], None).await;
     assert!(refused.as_ref().unwrap_err().is_transient());
-    insta::assert_snapshot!(errors(refused, &[&bad]), @"no signature of sha256:HEX satisfies verifier-public-key-a: signature-1 of file://STORE-1 rejected for verifier-public-key-a: signed by KEY, not in the keyring; signature-2 of file://STORE-1 rejected for verifier-public-key-a: signature is of another image, sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa; file:///dev/null: cannot read signatures: cannot read /dev/null/sha256=HEX/signature-1: Not a directory (os error 20)");
+    insta::assert_snapshot!(errors(refused, &[&bad]), @"no signature of sha256:HEX satisfies verifier-public-key-a: signature-1 of file://STORE-1 rejected for verifier-public-key-a: signed by KEY, not in the keyring; signature-2 of file://STORE-1 rejected for verifier-public-key-a: signature is for another image: sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa; file:///dev/null: cannot read signatures: cannot read /dev/null/sha256=HEX/signature-1: Not a directory (os error 20)");
 }
 
 #[tokio::test]

@@ -288,7 +288,7 @@ async fn token_server_without_tls_is_refused() {
     .await;
     let error = scan_once(&source(&server.repository(), &short_timeouts())).await.unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
-    insta::assert_snapshot!(why, @"registry.example is on another host, and the connection would not use TLS");
+    insta::assert_snapshot!(why, @"refusing to connect to registry.example without TLS: it is not a loopback address");
 }
 
 #[tokio::test]

@@ -206,7 +206,8 @@ async fn fetch_from_real_mirror_of_unreachable_source_succeeds() -> Result<()> {
     const MANIFESTS: usize = 900;
     let repository = Repository::new("mirrored")?;
     let program = LayerBuilder::new().file("usr/bin/fairway", 0o755, vec![7; 32 << 20])?;
-    let mut payload = LayerBuilder::new().emptied("manifests")?.emptied("release-manifests")?;
+    let mut payload =
+        LayerBuilder::new().opaque_directory("manifests")?.opaque_directory("release-manifests")?;
     payload = payload.file(METADATA, 0o644, metadata("5.1.0"))?;
     for number in 0..MANIFESTS {
         let path = format!("release-manifests/0000_{number:03}_a.yaml");

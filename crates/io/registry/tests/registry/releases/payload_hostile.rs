@@ -176,8 +176,8 @@ async fn fetch_beyond_limits_fails() {
     bomb behind the archive: cannot unpack layer DIGEST: the uncompressed size exceeds the maximum compression ratio
     large file: cannot unpack layer DIGEST: release-manifests/a.yaml has more than 8388608 bytes
     long name: cannot unpack layer DIGEST: the headers of an entry are too long
-    many files: cannot unpack layer DIGEST: its files exceed the limits of number or size
-    many hidden files: cannot unpack layer DIGEST: its files exceed the limits of number or size
+    many files: cannot unpack layer DIGEST: its files exceed the limit on number or size
+    many hidden files: cannot unpack layer DIGEST: its files exceed the limit on number or size
     large layer: cannot unpack layer DIGEST: larger than 1073741824 bytes
     many layers: DIGEST is not an image: it has too many layers
     ");

@@ -10,7 +10,7 @@ use fairway_registry::contents::ContentsError;
 use fairway_registry::payload;
 use fairway_registry::pull::PullOptions;
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder};
-use fairway_testkit::line::Line;
+use fairway_testkit::FaultyProxy;
 
 use crate::releases::images::{Content, Style, image, tar};
 use crate::releases::real::Repository;
@@ -135,7 +135,7 @@ async fn download_over_cut_connection_resumes() {
     })
     .await;
     server.add_untagged(&content);
-    let cut = Line::cutting_after(&server.address().to_string(), 50_000).await.unwrap();
+    let cut = FaultyProxy::failing_after(&server.address().to_string(), 50_000).await.unwrap();
     let name = format!("{}/releases", cut.address());
     let source = source(&name, &PullOptions { attempts: 3, ..PullOptions::default() });
     let files = payload::read(&source, &content.digest()).await.unwrap();
@@ -159,7 +159,7 @@ async fn download_from_real_registry_over_bad_connection_completes() -> Result<(
     let image = Image::new(vec![layer.build()?], &ImageConfig::default());
     repository.push("latest", &image).await?;
 
-    let cut = Line::cutting_after(&repository.registry, CUT_AFTER).await?;
+    let cut = FaultyProxy::failing_after(&repository.registry, CUT_AFTER).await?;
     let name = format!("{}/{}", cut.address(), repository.path);
     let source = source(&name, &PullOptions { attempts: 2, ..PullOptions::default() });
     let files = payload::read(&source, image.digest()).await?;

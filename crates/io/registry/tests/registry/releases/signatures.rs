@@ -82,10 +82,10 @@ fn store_open_with_invalid_addresses_fails() {
     ]
     .map(|place| Store::open(place, &PullOptions::default()).unwrap_err().to_string());
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    signatures.example is on another host, and the connection would not use TLS
-    "ftp://signatures.example/store" is not an address such as https://signatures.example/store
-    "…@signatures.example/store" is not an address such as https://signatures.example/store
-    "https://" is not an address such as https://signatures.example/store
+    refusing to connect to signatures.example without TLS: it is not a loopback address
+    "ftp://signatures.example/store" is not a URL such as https://signatures.example/store
+    "…@signatures.example/store" is not a URL such as https://signatures.example/store
+    "https://" is not a URL such as https://signatures.example/store
     "#);
 }
 

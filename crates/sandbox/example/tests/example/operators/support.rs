@@ -26,7 +26,7 @@ pub(crate) struct Component {
 impl Component {
     /// Installs a component of a release.
     pub(crate) async fn install(name: &'static str, version: &str) -> Result<Self> {
-        let cluster = TestCluster::in_turn().await?;
+        let cluster = TestCluster::exclusive().await?;
         let platform = cluster.example_platform(&BTreeMap::new()).await?;
         let component = Self { cluster, name, platform };
         remove(component.cluster.client(), name).await?;

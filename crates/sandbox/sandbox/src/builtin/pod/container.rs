@@ -10,14 +10,14 @@ use crate::builtin::validation::{
     required,
 };
 use crate::builtin::value::{get, items, text};
-use crate::field_error::{FieldError, Path};
+use crate::field_error::{FieldError, FieldPath};
 use crate::metadata::label;
 
 pub(super) fn check(
     container: &Value,
     volumes: &BTreeSet<&str>,
     on_host: bool,
-    path: &Path,
+    path: &FieldPath,
     errors: &mut Errors,
 ) {
     match text(container, "name") {
@@ -40,7 +40,7 @@ pub(super) fn check(
 
 /// Init containers may not have probes or lifecycle hooks, except sidecars (`restartPolicy:
 /// Always`).
-pub(super) fn init_only(container: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn init_only(container: &Value, path: &FieldPath, errors: &mut Errors) {
     if text(container, "restartPolicy") == "Always" {
         return;
     }
@@ -51,7 +51,7 @@ pub(super) fn init_only(container: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn image(container: &Value, path: &Path, errors: &mut Errors) {
+fn image(container: &Value, path: &FieldPath, errors: &mut Errors) {
     let path = path.field("image");
     match text(container, "image") {
         "" => errors.required(path),
@@ -62,7 +62,7 @@ fn image(container: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn message_policy(container: &Value, path: &Path, errors: &mut Errors) {
+fn message_policy(container: &Value, path: &FieldPath, errors: &mut Errors) {
     match text(container, "terminationMessagePolicy") {
         "File" | "FallbackToLogsOnError" => {}
         "" => errors.required_because(
@@ -77,7 +77,7 @@ fn message_policy(container: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn ports(container: &Value, on_host: bool, path: &Path, errors: &mut Errors) {
+fn ports(container: &Value, on_host: bool, path: &FieldPath, errors: &mut Errors) {
     let ports = items(container, "ports");
     for (index, port) in ports.iter().enumerate() {
         let at = path.index(index);
@@ -106,7 +106,7 @@ fn ports(container: &Value, on_host: bool, path: &Path, errors: &mut Errors) {
     duplicates(valid.map(|(at, port)| (text(port, "name"), path.index(at).field("name"))), errors);
 }
 
-fn mounts(container: &Value, volumes: &BTreeSet<&str>, path: &Path, errors: &mut Errors) {
+fn mounts(container: &Value, volumes: &BTreeSet<&str>, path: &FieldPath, errors: &mut Errors) {
     let mut taken = BTreeSet::new();
     for (index, mount) in items(container, "volumeMounts").iter().enumerate() {
         let at = path.index(index);
@@ -128,7 +128,7 @@ fn mounts(container: &Value, volumes: &BTreeSet<&str>, path: &Path, errors: &mut
     }
 }
 
-fn sub_paths(mount: &Value, list: &Path, at: &Path, errors: &mut Errors) {
+fn sub_paths(mount: &Value, list: &FieldPath, at: &FieldPath, errors: &mut Errors) {
     let (plain, expanded) = (text(mount, "subPath"), text(mount, "subPathExpr"));
     relative(plain, &list.field("subPath"), errors);
     if !expanded.is_empty() {
@@ -141,7 +141,7 @@ fn sub_paths(mount: &Value, list: &Path, at: &Path, errors: &mut Errors) {
 }
 
 /// Requires a relative path without `..`.
-pub(super) fn relative(path: &str, at: &Path, errors: &mut Errors) {
+pub(super) fn relative(path: &str, at: &FieldPath, errors: &mut Errors) {
     if path.starts_with('/') {
         errors.invalid(at, path, "must be a relative path");
     }
@@ -149,7 +149,7 @@ pub(super) fn relative(path: &str, at: &Path, errors: &mut Errors) {
 }
 
 /// Refuses paths that contain `..`.
-pub(super) fn no_parent_references(path: &str, at: &Path, errors: &mut Errors) {
+pub(super) fn no_parent_references(path: &str, at: &FieldPath, errors: &mut Errors) {
     if path.split('/').any(|part| part == "..") {
         errors.invalid(at, path, "must not contain '..'");
     }
@@ -157,7 +157,7 @@ pub(super) fn no_parent_references(path: &str, at: &Path, errors: &mut Errors) {
 
 const HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
 
-fn lifecycle(container: &Value, path: &Path, errors: &mut Errors) {
+fn lifecycle(container: &Value, path: &FieldPath, errors: &mut Errors) {
     let Some(lifecycle) = get(container, "lifecycle") else { return };
     for name in ["postStart", "preStop"] {
         if let Some(hook) = get(lifecycle, name) {
@@ -166,7 +166,7 @@ fn lifecycle(container: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn probes(container: &Value, path: &Path, errors: &mut Errors) {
+fn probes(container: &Value, path: &FieldPath, errors: &mut Errors) {
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let Some(probe) = get(container, name) else { continue };
         let path = path.field(name);
@@ -179,7 +179,7 @@ fn probes(container: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn probe(probe: &Value, path: &Path, errors: &mut Errors) {
+fn probe(probe: &Value, path: &FieldPath, errors: &mut Errors) {
     const NUMBERS: [&str; 5] = [
         "initialDelaySeconds",
         "timeoutSeconds",
@@ -191,7 +191,7 @@ fn probe(probe: &Value, path: &Path, errors: &mut Errors) {
     non_negative(probe, &NUMBERS, path, errors);
 }
 
-fn handler(handler: &Value, path: &Path, errors: &mut Errors) {
+fn handler(handler: &Value, path: &FieldPath, errors: &mut Errors) {
     let kinds = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
     let mut given = kinds.into_iter().filter(|kind| get(handler, kind).is_some());
     let Some(kind) = given.next() else {
@@ -204,7 +204,7 @@ fn handler(handler: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn action(kind: &str, action: &Value, path: &Path, errors: &mut Errors) {
+fn action(kind: &str, action: &Value, path: &FieldPath, errors: &mut Errors) {
     match kind {
         "exec" if items(action, "command").is_empty() => {
             errors.required(path.field("command"));
@@ -216,7 +216,7 @@ fn action(kind: &str, action: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn http_get(action: &Value, path: &Path, errors: &mut Errors) {
+fn http_get(action: &Value, path: &FieldPath, errors: &mut Errors) {
     required(action, "path", path, errors);
     port(&action["port"], &path.field("port"), errors);
     one_of(action, "scheme", &["HTTP", "HTTPS"], path, errors);

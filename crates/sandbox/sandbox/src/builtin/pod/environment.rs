@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::volume::resource_field;
 use crate::builtin::validation::{ErrorList, Errors, config_key, invalid, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::Path;
+use crate::field_error::FieldPath;
 use crate::metadata::subdomain;
 use crate::selector::validate::key_problems;
 
@@ -23,7 +23,7 @@ const FIELDS: [&str; 8] = [
     "status.podIPs",
 ];
 
-pub(super) fn check(container: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn check(container: &Value, path: &FieldPath, errors: &mut Errors) {
     for (index, variable) in items(container, "env").iter().enumerate() {
         let at = path.field("env").index(index);
         match text(variable, "name") {
@@ -55,7 +55,7 @@ fn name_problems(name: &str) -> Vec<String> {
     problems
 }
 
-fn source(variable: &Value, source: &Value, path: &Path, errors: &mut Errors) {
+fn source(variable: &Value, source: &Value, path: &FieldPath, errors: &mut Errors) {
     let sources = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"];
     let given = sources.iter().filter(|name| get(source, name).is_some()).count();
     if let Some(reference) = get(source, "fieldRef") {
@@ -84,7 +84,7 @@ fn source(variable: &Value, source: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// Validates a `fieldRef`: one of the known fields, or a single label or annotation.
-pub(super) fn field(reference: &Value, known: &[&str], path: &Path, errors: &mut Errors) {
+pub(super) fn field(reference: &Value, known: &[&str], path: &FieldPath, errors: &mut Errors) {
     let name = text(reference, "fieldPath");
     let at = path.field("fieldPath");
     let entry = name.split_once("['").and_then(|(map, key)| Some((map, key.strip_suffix("']")?)));
@@ -109,7 +109,7 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, errors: &mut
     }
 }
 
-fn subscript(shown: &str, key: &str, path: &Path, errors: &mut Errors) {
+fn subscript(shown: &str, key: &str, path: &FieldPath, errors: &mut Errors) {
     for problem in key_problems(key) {
         errors.invalid(path, shown, problem);
     }
@@ -127,7 +127,7 @@ fn is_downward_field(name: &str) -> bool {
     FIELDS.contains(&name) || OTHERS.contains(&name)
 }
 
-fn key(reference: &Value, path: &Path, errors: &mut Errors) {
+fn key(reference: &Value, path: &FieldPath, errors: &mut Errors) {
     let name = text(reference, "name");
     invalid(&path.field("name"), name, subdomain(name), errors);
     match text(reference, "key") {
@@ -136,7 +136,7 @@ fn key(reference: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn group(group: &Value, list: &Path, index: usize, errors: &mut Errors) {
+fn group(group: &Value, list: &FieldPath, index: usize, errors: &mut Errors) {
     let at = list.index(index);
     let prefix = text(group, "prefix");
     if !prefix.is_empty() {

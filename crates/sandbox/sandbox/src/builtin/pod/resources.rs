@@ -5,12 +5,12 @@ use serde_json::Value;
 use crate::builtin::quantity::Quantity;
 use crate::builtin::validation::{ErrorList, Errors, invalid};
 use crate::builtin::value::{entries, get};
-use crate::field_error::Path;
+use crate::field_error::FieldPath;
 use crate::selector::validate::key_problems;
 
 const CONTAINER: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-pub(super) fn check(resources: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn check(resources: &Value, path: &FieldPath, errors: &mut Errors) {
     let (limits, requests) = (path.field("limits"), path.field("requests"));
     let mut huge_pages = false;
     let mut cpu_or_memory = false;
@@ -31,7 +31,13 @@ pub(super) fn check(resources: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn within_limit(name: &str, request: &Value, resources: &Value, path: &Path, errors: &mut Errors) {
+fn within_limit(
+    name: &str,
+    request: &Value,
+    resources: &Value,
+    path: &FieldPath,
+    errors: &mut Errors,
+) {
     let limit = get(&resources["limits"], name);
     match (limit.and_then(quantity), quantity(request)) {
         (Some(limit), Some(request)) if !can_be_overcommitted(name) && request != limit => {
@@ -58,7 +64,7 @@ fn can_be_overcommitted(name: &str) -> bool {
 }
 
 /// Validates the name of a resource that a container can request.
-fn name(name: &str, path: &Path, errors: &mut Errors) {
+fn name(name: &str, path: &FieldPath, errors: &mut Errors) {
     let problems = key_problems(name);
     if !problems.is_empty() {
         invalid(path, name, problems, errors);
@@ -81,7 +87,12 @@ pub(in crate::builtin) fn standard(name: &str) -> bool {
 }
 
 /// Validates a resource quantity.
-pub(in crate::builtin) fn amount(name: &str, amount: &Value, path: &Path, errors: &mut Errors) {
+pub(in crate::builtin) fn amount(
+    name: &str,
+    amount: &Value,
+    path: &FieldPath,
+    errors: &mut Errors,
+) {
     let Some(quantity) = quantity(amount) else { return };
     if quantity.is_negative() {
         errors.invalid(path, quantity.to_string(), "must be greater than or equal to 0");

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use crate::builtin::validation::{ErrorList, Errors, expression, qualified, selector, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::Path;
+use crate::field_error::FieldPath;
 use crate::selector::validate::{key_problems, value_problems};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-pub(super) fn check(spec: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn check(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     tolerations(spec, &path.field("tolerations"), errors);
     if let Some(affinity) = get(spec, "affinity") {
         self::affinity(affinity, &path.field("affinity"), errors);
@@ -23,13 +23,13 @@ pub(super) fn check(spec: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn tolerations(spec: &Value, path: &Path, errors: &mut Errors) {
+fn tolerations(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     for (index, toleration) in items(spec, "tolerations").iter().enumerate() {
         self::toleration(toleration, &path.index(index), errors);
     }
 }
 
-fn toleration(toleration: &Value, at: &Path, errors: &mut Errors) {
+fn toleration(toleration: &Value, at: &FieldPath, errors: &mut Errors) {
     let (key, operator) = (text(toleration, "key"), text(toleration, "operator"));
     let (value, effect) = (text(toleration, "value"), text(toleration, "effect"));
     if !key.is_empty() {
@@ -73,7 +73,7 @@ fn in_go(toleration: &Value) -> String {
     )
 }
 
-fn affinity(affinity: &Value, path: &Path, errors: &mut Errors) {
+fn affinity(affinity: &Value, path: &FieldPath, errors: &mut Errors) {
     if let Some(node) = get(affinity, "nodeAffinity") {
         node_affinity(node, &path.field("nodeAffinity"), errors);
     }
@@ -91,7 +91,7 @@ fn affinity(affinity: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn node_affinity(affinity: &Value, path: &Path, errors: &mut Errors) {
+fn node_affinity(affinity: &Value, path: &FieldPath, errors: &mut Errors) {
     if let Some(required) = get(affinity, REQUIRED) {
         let at = path.field(REQUIRED).field("nodeSelectorTerms");
         if items(required, "nodeSelectorTerms").is_empty() {
@@ -108,7 +108,7 @@ fn node_affinity(affinity: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn node_term(term: &Value, path: &Path, errors: &mut Errors) {
+fn node_term(term: &Value, path: &FieldPath, errors: &mut Errors) {
     for (index, requirement) in items(term, "matchExpressions").iter().enumerate() {
         let at = path.field("matchExpressions").index(index);
         expression(
@@ -120,7 +120,7 @@ fn node_term(term: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn weight(term: &Value, at: &Path, errors: &mut Errors) {
+fn weight(term: &Value, at: &FieldPath, errors: &mut Errors) {
     let weight = term["weight"].as_i64().unwrap_or_default();
     if !(1..=100).contains(&weight) {
         errors.invalid(at.field("weight"), weight, "must be in the range 1-100");
@@ -128,7 +128,7 @@ fn weight(term: &Value, at: &Path, errors: &mut Errors) {
 }
 
 /// The field path of the selector is the one that the API server reports.
-fn pod_term(term: &Value, path: &Path, errors: &mut Errors) {
+fn pod_term(term: &Value, path: &FieldPath, errors: &mut Errors) {
     selector(&term["labelSelector"], &path.field("matchExpressions"), errors);
     let key = text(term, "topologyKey");
     let at = path.field("topologyKey");
@@ -140,7 +140,7 @@ fn pod_term(term: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn spread(spec: &Value, path: &Path, errors: &mut Errors) {
+fn spread(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     let constraints = items(spec, "topologySpreadConstraints");
     for (index, constraint) in constraints.iter().enumerate() {
         let at = path.index(index);

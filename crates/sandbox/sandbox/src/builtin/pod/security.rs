@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::builtin::validation::{ErrorList, Errors, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::Path;
+use crate::field_error::FieldPath;
 
 /// Maximum of user and group IDs.
 const MAX_ID: i64 = 2_147_483_647;
 const SYSCTL: &str = r"must have at most 253 characters and match regex ([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 
-pub(super) fn pod(spec: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn pod(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     let path = path.field("securityContext");
     if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
         let why = "ShareProcessNamespace and HostPID cannot both be enabled";
@@ -31,7 +31,7 @@ pub(super) fn pod(spec: &Value, path: &Path, errors: &mut Errors) {
     seccomp(context, &path, errors);
 }
 
-pub(super) fn container(container: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn container(container: &Value, path: &FieldPath, errors: &mut Errors) {
     let Some(context) = get(container, "securityContext") else { return };
     let path = path.field("securityContext");
     ids(context, &["runAsUser", "runAsGroup"], &path, errors);
@@ -54,19 +54,19 @@ pub(super) fn container(container: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn ids(context: &Value, fields: &[&str], path: &Path, errors: &mut Errors) {
+fn ids(context: &Value, fields: &[&str], path: &FieldPath, errors: &mut Errors) {
     for field in fields {
         id(&context[*field], &path.field(field), errors);
     }
 }
 
-fn id(value: &Value, path: &Path, errors: &mut Errors) {
+fn id(value: &Value, path: &FieldPath, errors: &mut Errors) {
     if let Some(id) = value.as_i64().filter(|id| !(0..=MAX_ID).contains(id)) {
         errors.invalid(path, id, format!("must be between 0 and {MAX_ID}, inclusive"));
     }
 }
 
-fn sysctl(name: &str, path: &Path, errors: &mut Errors) {
+fn sysctl(name: &str, path: &FieldPath, errors: &mut Errors) {
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let valid = |part: &str| {
         let bytes = part.as_bytes();
@@ -81,7 +81,7 @@ fn sysctl(name: &str, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn seccomp(context: &Value, path: &Path, errors: &mut Errors) {
+fn seccomp(context: &Value, path: &FieldPath, errors: &mut Errors) {
     const TYPES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
     let Some(profile) = get(context, "seccompProfile") else { return };
     let path = path.field("seccompProfile");

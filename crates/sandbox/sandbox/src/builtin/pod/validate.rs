@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{container, scheduling, security, volume};
 use crate::builtin::validation::{ErrorList, Errors, duplicates, invalid, one_of, unsupported};
 use crate::builtin::value::{copy, get, items, items_mut, text};
-use crate::field_error::Path;
+use crate::field_error::FieldPath;
 use crate::metadata::{self, label, subdomain};
 
 /// Maximum of durations in seconds.
@@ -17,19 +17,19 @@ const MAX_SECONDS: i64 = 2_147_483_647;
 /// Validates a pod.
 pub(super) fn pod(pod: &Value) -> Errors {
     let mut errors = Errors::new();
-    spec(&pod["spec"], &Path::new("spec"), &mut errors);
+    spec(&pod["spec"], &FieldPath::new("spec"), &mut errors);
     errors
 }
 
 /// Validates a pod template.
-pub(in crate::builtin) fn template(template: &Value, path: &Path, errors: &mut Errors) {
+pub(in crate::builtin) fn template(template: &Value, path: &FieldPath, errors: &mut Errors) {
     let metadata = &template["metadata"];
     metadata::labels(&metadata["labels"], &path.field("labels"), errors);
     metadata::annotations(&metadata["annotations"], &path.field("annotations"), errors);
     spec(&template["spec"], &path.field("spec"), errors);
 }
 
-fn spec(spec: &Value, path: &Path, errors: &mut Errors) {
+fn spec(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     volume::all(spec, &path.field("volumes"), errors);
     containers(spec, path, errors);
     one_of(spec, "restartPolicy", &["Always", "OnFailure", "Never"], path, errors);
@@ -42,7 +42,7 @@ fn spec(spec: &Value, path: &Path, errors: &mut Errors) {
     host_aliases(spec, path, errors);
 }
 
-fn containers(spec: &Value, path: &Path, errors: &mut Errors) {
+fn containers(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     let volumes: BTreeSet<_> = items(spec, "volumes").iter().map(|it| text(it, "name")).collect();
     let on_host = spec["hostNetwork"] == true;
     let main = path.field("containers");
@@ -70,7 +70,7 @@ fn containers(spec: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// Refuses two containers with the same host port.
-fn host_ports(containers: &[Value], path: &Path, errors: &mut Errors) {
+fn host_ports(containers: &[Value], path: &FieldPath, errors: &mut Errors) {
     let mut taken = BTreeSet::new();
     for (index, container) in containers.iter().enumerate() {
         for (position, port) in items(container, "ports").iter().enumerate() {
@@ -86,7 +86,7 @@ fn host_ports(containers: &[Value], path: &Path, errors: &mut Errors) {
     }
 }
 
-fn dns(spec: &Value, path: &Path, errors: &mut Errors) {
+fn dns(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     const POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
     let policy = text(spec, "dnsPolicy");
     if !POLICIES.contains(&policy) {
@@ -109,7 +109,7 @@ fn dns(spec: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn names(spec: &Value, path: &Path, errors: &mut Errors) {
+fn names(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     type Rule = fn(&str) -> Vec<String>;
     let rules: [(&str, Rule); 6] = [
         ("serviceAccountName", subdomain),
@@ -126,7 +126,7 @@ fn names(spec: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn deadline(spec: &Value, path: &Path, errors: &mut Errors) {
+fn deadline(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     if let Some(seconds) = spec["activeDeadlineSeconds"].as_i64()
         && !(1..=MAX_SECONDS).contains(&seconds)
     {
@@ -135,7 +135,7 @@ fn deadline(spec: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn host_aliases(spec: &Value, path: &Path, errors: &mut Errors) {
+fn host_aliases(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     let path = path.field("hostAliases");
     for alias in items(spec, "hostAliases") {
         let ip = text(alias, "ip");
@@ -153,7 +153,7 @@ const REST: &str = "pod updates may not change fields other than `spec.container
 /// Validates the update of a pod.
 pub(super) fn update(pod: &Value, old: &Value) -> Errors {
     let mut errors = Errors::new();
-    let path = Path::new("spec");
+    let path = FieldPath::new("spec");
     let (new, old) = (&pod["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
         if items(new, list).len() != items(old, list).len() {
@@ -173,7 +173,7 @@ pub(super) fn update(pod: &Value, old: &Value) -> Errors {
 }
 
 /// `activeDeadlineSeconds` can be set and reduced.
-fn validate_deadline_update(new: &Value, old: &Value, path: &Path, errors: &mut Errors) {
+fn validate_deadline_update(new: &Value, old: &Value, path: &FieldPath, errors: &mut Errors) {
     let path = path.field("activeDeadlineSeconds");
     let seconds = |spec: &Value| spec["activeDeadlineSeconds"].as_i64();
     match (seconds(new), seconds(old)) {

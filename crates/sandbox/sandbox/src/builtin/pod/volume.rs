@@ -10,7 +10,7 @@ use super::resources::quantity;
 use crate::builtin::quantity::Quantity;
 use crate::builtin::validation::{ErrorList, Errors, duplicates, invalid, required, unsupported};
 use crate::builtin::value::{get, items, text};
-use crate::field_error::Path;
+use crate::field_error::FieldPath;
 use crate::metadata::label;
 
 /// Fields of a pod that a downward API volume can reference.
@@ -44,7 +44,7 @@ const MIN_TOKEN_SECONDS: i64 = 600;
 /// Maximum lifetime of a projected token, in seconds.
 const MAX_TOKEN_SECONDS: i64 = 1 << 32;
 
-pub(super) fn all(spec: &Value, path: &Path, errors: &mut Errors) {
+pub(super) fn all(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     let volumes = items(spec, "volumes");
     for (index, volume) in volumes.iter().enumerate() {
         let at = path.index(index);
@@ -58,7 +58,7 @@ pub(super) fn all(spec: &Value, path: &Path, errors: &mut Errors) {
     duplicates(names.map(|(at, it)| (text(it, "name"), path.index(at).field("name"))), errors);
 }
 
-fn source(volume: &Value, at: &Path, errors: &mut Errors) {
+fn source(volume: &Value, at: &FieldPath, errors: &mut Errors) {
     /// Volume sources in the order in which the API server checks them; the second one found is
     /// reported.
     const KNOWN: [&str; 7] = [
@@ -93,7 +93,7 @@ fn source(volume: &Value, at: &Path, errors: &mut Errors) {
     }
 }
 
-fn empty_dir(source: &Value, path: &Path, errors: &mut Errors) {
+fn empty_dir(source: &Value, path: &FieldPath, errors: &mut Errors) {
     if quantity(&source["sizeLimit"]).is_some_and(Quantity::is_negative) {
         let why = "SizeLimit field must be a valid resource quantity";
         errors.forbidden(path.field("sizeLimit"), why);
@@ -101,7 +101,7 @@ fn empty_dir(source: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// Validates a `hostPath`, also of a `PersistentVolume`.
-pub(in crate::builtin) fn host_path(source: &Value, path: &Path, errors: &mut Errors) {
+pub(in crate::builtin) fn host_path(source: &Value, path: &FieldPath, errors: &mut Errors) {
     match text(source, "path") {
         "" => {
             errors.required(path.field("path"));
@@ -116,13 +116,13 @@ pub(in crate::builtin) fn host_path(source: &Value, path: &Path, errors: &mut Er
 }
 
 /// Validates the reference of a volume to a ConfigMap or a Secret.
-fn keys(source: &Value, name: &str, path: &Path, errors: &mut Errors) {
+fn keys(source: &Value, name: &str, path: &FieldPath, errors: &mut Errors) {
     required(source, name, path, errors);
     mode(source, "defaultMode", path, errors);
     key_paths(source, path, errors);
 }
 
-fn key_paths(source: &Value, path: &Path, errors: &mut Errors) {
+fn key_paths(source: &Value, path: &FieldPath, errors: &mut Errors) {
     for (index, item) in items(source, "items").iter().enumerate() {
         let at = path.field("items").index(index);
         required(item, "key", &at, errors);
@@ -131,7 +131,7 @@ fn key_paths(source: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn file_path(item: &Value, at: &Path, errors: &mut Errors) {
+fn file_path(item: &Value, at: &FieldPath, errors: &mut Errors) {
     match text(item, "path") {
         "" => errors.required(at.field("path")),
         path => {
@@ -143,7 +143,7 @@ fn file_path(item: &Value, at: &Path, errors: &mut Errors) {
     }
 }
 
-fn mode(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
+fn mode(object: &Value, field: &str, at: &FieldPath, errors: &mut Errors) {
     if let Some(mode) = object[field].as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
         let why = "must be a number between 0 and 0777 (octal), both inclusive";
         errors.invalid(at.field(field), mode, why);
@@ -151,7 +151,7 @@ fn mode(object: &Value, field: &str, at: &Path, errors: &mut Errors) {
 }
 
 /// Validates a downward API volume. The API server reports field paths without indices.
-fn downward(source: &Value, path: &Path, errors: &mut Errors) {
+fn downward(source: &Value, path: &FieldPath, errors: &mut Errors) {
     mode(source, "defaultMode", path, errors);
     for item in items(source, "items") {
         file_path(item, path, errors);
@@ -175,7 +175,12 @@ fn downward(source: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// Validates a `resourceFieldRef`; in a volume, the container name is required.
-pub(super) fn resource_field(reference: &Value, of_volume: bool, at: &Path, errors: &mut Errors) {
+pub(super) fn resource_field(
+    reference: &Value,
+    of_volume: bool,
+    at: &FieldPath,
+    errors: &mut Errors,
+) {
     if of_volume && text(reference, "containerName").is_empty() {
         errors.required(at.field("containerName"));
     }
@@ -186,7 +191,7 @@ pub(super) fn resource_field(reference: &Value, of_volume: bool, at: &Path, erro
     }
 }
 
-fn projected(source: &Value, path: &Path, errors: &mut Errors) {
+fn projected(source: &Value, path: &FieldPath, errors: &mut Errors) {
     mode(source, "defaultMode", path, errors);
     let mut taken = BTreeSet::new();
     for (index, projection) in items(source, "sources").iter().enumerate() {
@@ -214,7 +219,7 @@ fn projected(source: &Value, path: &Path, errors: &mut Errors) {
     }
 }
 
-fn token(token: &Value, volume: &Path, at: &Path, errors: &mut Errors) {
+fn token(token: &Value, volume: &FieldPath, at: &FieldPath, errors: &mut Errors) {
     let seconds = token["expirationSeconds"].as_i64().unwrap_or(MIN_TOKEN_SECONDS);
     let path = at.field("expirationSeconds");
     if seconds < MIN_TOKEN_SECONDS {

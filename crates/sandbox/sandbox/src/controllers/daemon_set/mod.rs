@@ -11,10 +11,10 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use self::plan::{DaemonSetAction, HASH_LABEL, has_surge, hash, only_on, plan, pod_spec};
 use super::pod::{PodControl, PodControlError};
 use super::runtime::{
-    Component, Controller, ObjectKey, Requeue, Severity, WatchEvent, WatchScope, about,
+    Component, Controller, ObjectKey, Requeue, Severity, WatchEvent, WatchScope, object_reference,
 };
 use super::{ownership, pod};
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::selector::LabelSelector;
 
 /// Counts the templates of a DaemonSet.
@@ -42,9 +42,9 @@ impl DaemonSets {
         for action in actions {
             match action {
                 DaemonSetAction::Create(node) => {
-                    self.pods.create(&about(set), &new_pod(set, &node))?;
+                    self.pods.create(&object_reference(set), &new_pod(set, &node))?;
                 }
-                DaemonSetAction::Delete(pod) => self.pods.delete(&about(set), &pod)?,
+                DaemonSetAction::Delete(pod) => self.pods.delete(&object_reference(set), &pod)?,
             }
         }
         Ok(())
@@ -53,7 +53,12 @@ impl DaemonSets {
     fn record_unsupported(&mut self, set: &DaemonSet) {
         if has_surge(set) {
             let message = "The sandbox does not update DaemonSets with maxSurge";
-            self.pods.recorder().say(&about(set), Severity::Warning, "Unsupported", message);
+            self.pods.recorder().publish(
+                &object_reference(set),
+                Severity::Warning,
+                "Unsupported",
+                message,
+            );
         }
     }
 }
@@ -68,14 +73,14 @@ impl Controller for DaemonSets {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, StatusError> {
         match event.resource.kind.as_str() {
             "Node" => self.component.list_keys::<DaemonSet>("", |_| true),
             _ => ownership::controllers_for_event::<DaemonSet>(&self.component, event),
         }
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, StatusError> {
         let client = self.component.client().clone();
         let Some(set) = client.get::<DaemonSet>(&key.namespace, &key.name)? else {
             return Ok(Requeue::Never);

@@ -16,26 +16,31 @@ use self::replica_sets::{REVISION, is_new_replica_set, size};
 use super::ownership;
 use super::pod;
 use super::runtime::{
-    Component, Controller, ObjectKey, Recorder, Requeue, Severity, WatchEvent, WatchScope, about,
+    Component, Controller, EventRecorder, ObjectKey, Requeue, Severity, WatchEvent, WatchScope,
+    object_reference,
 };
-use crate::api::{Api, Propagation, Refusal};
+use crate::api::{Api, Propagation, StatusError};
 use crate::selector::LabelSelector;
 use crate::store::EventKind;
 
 pub(super) struct Deployments {
     component: Component,
-    recorder: Recorder,
+    recorder: EventRecorder,
 }
 
 impl Deployments {
     pub(super) fn new(api: &Api) -> Self {
         let component = Component::controller(api, "deployment-controller");
-        let recorder = Recorder::new(component.client(), "deployment-controller");
+        let recorder = EventRecorder::new(component.client(), "deployment-controller");
         Self { component, recorder }
     }
 
     /// Whether pods of old ReplicaSets still run.
-    fn old_pods_run(&self, deployment: &Deployment, own: &[ReplicaSet]) -> Result<bool, Refusal> {
+    fn old_pods_run(
+        &self,
+        deployment: &Deployment,
+        own: &[ReplicaSet],
+    ) -> Result<bool, StatusError> {
         let sets = replica_sets::OwnedReplicaSets::new(deployment, own.to_vec());
         let old: Vec<_> = sets.old.iter().filter_map(|set| set.metadata.uid.clone()).collect();
         if old.is_empty() {
@@ -92,7 +97,7 @@ impl Deployments {
         }
         let message = format!("Failed to create new replica set {:?}: {refusal}", key.name);
         let reason = "ReplicaSetCreateError";
-        self.recorder.say(&about(deployment), Severity::Warning, reason, &message);
+        self.recorder.publish(&object_reference(deployment), Severity::Warning, reason, &message);
         Err(SyncError::NotCreated { message, refusal })
     }
 
@@ -101,7 +106,12 @@ impl Deployments {
         let direction = if now > before { "up" } else { "down" };
         if now != before {
             let message = format!("Scaled {direction} replica set {name} from {before} to {now}");
-            self.recorder.say(&about(deployment), Severity::Normal, "ScalingReplicaSet", &message);
+            self.recorder.publish(
+                &object_reference(deployment),
+                Severity::Normal,
+                "ScalingReplicaSet",
+                &message,
+            );
         }
     }
 
@@ -109,7 +119,7 @@ impl Deployments {
         &self,
         deployment: &Deployment,
         status: DeploymentStatus,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         if deployment.status.as_ref() == Some(&status) {
             return Ok(());
         }
@@ -129,13 +139,13 @@ enum SyncError {
     /// Another object has the name of the new ReplicaSet.
     Collision,
     /// The new ReplicaSet could not be created.
-    NotCreated { message: String, refusal: Refusal },
+    NotCreated { message: String, refusal: StatusError },
     /// Another request failed.
-    Refused(Refusal),
+    Refused(StatusError),
 }
 
-impl From<Refusal> for SyncError {
-    fn from(refusal: Refusal) -> Self {
+impl From<StatusError> for SyncError {
+    fn from(refusal: StatusError) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -150,7 +160,7 @@ impl Controller for Deployments {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, StatusError> {
         if event.resource.kind != "Pod" {
             return ownership::controllers_for_event::<Deployment>(&self.component, event);
         }
@@ -167,7 +177,7 @@ impl Controller for Deployments {
         Ok(owner.map(|owner| ObjectKey::new(&namespace, &owner.name)).into_iter().collect())
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, StatusError> {
         let client = self.component.client();
         let Some(deployment) = client.get::<Deployment>(&key.namespace, &key.name)? else {
             return Ok(Requeue::Never);

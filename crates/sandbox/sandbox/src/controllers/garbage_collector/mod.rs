@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use self::graph::{GarbageAction, Graph, GraphNode, OwnerState, Uid, plan};
 use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::catalog::Resource;
 use crate::store::EventKind;
 
@@ -28,13 +28,13 @@ impl GarbageCollector {
     }
 
     /// The live object, if it still has the same UID.
-    fn current(&self, node: &GraphNode) -> Result<Option<Arc<Value>>, Refusal> {
+    fn current(&self, node: &GraphNode) -> Result<Option<Arc<Value>>, StatusError> {
         let object = self.component.get(&node.resource, &node.key)?;
         Ok(object.filter(|object| uid(object) == Some(&node.uid)))
     }
 
     /// State of an owner of an object.
-    fn owner(&self, node: &GraphNode, owner: &OwnerReference) -> Result<OwnerState, Refusal> {
+    fn owner(&self, node: &GraphNode, owner: &OwnerReference) -> Result<OwnerState, StatusError> {
         let Some(resource) = self.resource(owner) else { return Ok(OwnerState::Unknown) };
         let namespace = match (resource.namespaced, node.key.namespace.as_str()) {
             (true, "") => return Ok(OwnerState::Unknown),
@@ -60,7 +60,7 @@ impl GarbageCollector {
         resources.find(is_it).cloned()
     }
 
-    fn execute(&self, node: &GraphNode, action: &GarbageAction) -> Result<(), Refusal> {
+    fn execute(&self, node: &GraphNode, action: &GarbageAction) -> Result<(), StatusError> {
         match action {
             GarbageAction::RemoveOwners(owners) => {
                 self.edit(node, |object| without_owners(object, |uid| owners.contains(uid)))
@@ -79,12 +79,20 @@ impl GarbageCollector {
         }
     }
 
-    fn edit_dependent(&self, uid: &str, edit: impl FnOnce(&Value) -> Value) -> Result<(), Refusal> {
+    fn edit_dependent(
+        &self,
+        uid: &str,
+        edit: impl FnOnce(&Value) -> Value,
+    ) -> Result<(), StatusError> {
         self.graph.get(uid).map_or(Ok(()), |dependent| self.edit(dependent, edit))
     }
 
     /// Patches the metadata of an object that still has the same UID.
-    fn edit(&self, node: &GraphNode, edit: impl FnOnce(&Value) -> Value) -> Result<(), Refusal> {
+    fn edit(
+        &self,
+        node: &GraphNode,
+        edit: impl FnOnce(&Value) -> Value,
+    ) -> Result<(), StatusError> {
         let Some(object) = self.current(node)? else { return Ok(()) };
         let mut metadata = edit(&object);
         metadata["uid"] = json!(node.uid);
@@ -106,7 +114,7 @@ impl Controller for GarbageCollector {
         self.graph = Graph::default();
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<Uid>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<Uid>, StatusError> {
         let Some(node) = GraphNode::new(&event.resource, &event.object) else {
             return Ok(Vec::new());
         };
@@ -116,7 +124,7 @@ impl Controller for GarbageCollector {
         })
     }
 
-    fn reconcile(&mut self, uid: &Uid, _: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, uid: &Uid, _: Timestamp) -> Result<Requeue, StatusError> {
         let Some(node) = self.graph.get(uid) else { return Ok(Requeue::Never) };
         // The graph may be stale; decide with the live object.
         let Some(object) = self.current(node)? else { return Ok(Requeue::Never) };

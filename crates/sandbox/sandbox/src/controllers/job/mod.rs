@@ -18,10 +18,10 @@ use self::status::JobEvent;
 use self::tracking::{FINALIZER, is_tracked};
 use super::pod::{PodControl, PodControlError};
 use super::runtime::{
-    Component, Controller, ObjectKey, Requeue, Severity, WatchEvent, WatchScope, about,
+    Component, Controller, ObjectKey, Requeue, Severity, WatchEvent, WatchScope, object_reference,
 };
 use super::{ownership, pod};
-use crate::api::{Api, Propagation, Refusal};
+use crate::api::{Api, Propagation, StatusError};
 use crate::selector::LabelSelector;
 
 /// Name of this controller in `spec.managedBy`.
@@ -43,7 +43,7 @@ impl Jobs {
     }
 
     /// The pods that the Job owns, after adopting and releasing.
-    fn claim(&self, job: &Job) -> Result<Vec<Pod>, Refusal> {
+    fn claim(&self, job: &Job) -> Result<Vec<Pod>, StatusError> {
         let selector = job.spec.as_ref().and_then(|spec| spec.selector.clone()).unwrap_or_default();
         match LabelSelector::from_structured(&selector) {
             Ok(selector) => ownership::claim_objects(&self.component, job, &selector),
@@ -52,7 +52,7 @@ impl Jobs {
     }
 
     fn execute(&mut self, job: &Job, actions: Vec<JobAction>) -> Result<(), PodControlError> {
-        let job_reference = about(job);
+        let job_reference = object_reference(job);
         for action in actions {
             match action {
                 JobAction::Create => self.pods.create(&job_reference, &new_pod(job))?,
@@ -68,7 +68,7 @@ impl Jobs {
         Ok(())
     }
 
-    fn untrack(&self, pod: &Pod) -> Result<(), Refusal> {
+    fn untrack(&self, pod: &Pod) -> Result<(), StatusError> {
         if !is_tracked(pod) {
             return Ok(());
         }
@@ -93,11 +93,11 @@ impl Jobs {
             JobEvent::Suspended => (Severity::Normal, "Suspended", "Job suspended"),
             JobEvent::Resumed => (Severity::Normal, "Resumed", "Job resumed"),
         };
-        self.pods.recorder().say(&about(job), severity, reason, message);
+        self.pods.recorder().publish(&object_reference(job), severity, reason, message);
     }
 
     /// Removes the tracking finalizer from pods of a deleted Job.
-    fn release_pods(&mut self, key: &ObjectKey) -> Result<Requeue, Refusal> {
+    fn release_pods(&mut self, key: &ObjectKey) -> Result<Requeue, StatusError> {
         self.backoffs.remove(key);
         let is_of = |pod: &Value| match ownership::controller_in(pod) {
             Some((kind, name, _)) => kind == "Job" && name == key.name,
@@ -108,7 +108,7 @@ impl Jobs {
         Ok(Requeue::Never)
     }
 
-    fn sync_finished(&mut self, job: &Job, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn sync_finished(&mut self, job: &Job, now: Timestamp) -> Result<Requeue, StatusError> {
         self.backoffs.remove(&ObjectKey::of_metadata(&job.metadata));
         let (marked, expires) = after_finish(job, &self.claim(job)?);
         marked.iter().try_for_each(|pod| self.untrack(pod))?;
@@ -125,7 +125,7 @@ impl Jobs {
         key: &ObjectKey,
         job: &Job,
         now: Timestamp,
-    ) -> Result<Requeue, Refusal> {
+    ) -> Result<Requeue, StatusError> {
         let own = self.claim(job)?;
         let known = self.backoffs.get(key).copied().unwrap_or_default();
         let JobPlan { actions, mut status, untrack, backoff, events, requeue_at } =
@@ -158,7 +158,7 @@ impl Controller for Jobs {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, StatusError> {
         let mut keys = ownership::controllers_for_event::<Job>(&self.component, event)?;
         if event.resource.kind == "Pod" && ownership::controller_in(&event.object).is_none() {
             let namespace = ObjectKey::of(&event.object).namespace;
@@ -167,7 +167,7 @@ impl Controller for Jobs {
         Ok(keys)
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, StatusError> {
         let Some(job) = self.component.client().get::<Job>(&key.namespace, &key.name)? else {
             return self.release_pods(key);
         };
@@ -180,7 +180,12 @@ impl Controller for Jobs {
         }
         if let Some(what) = unsupported_feature(&spec) {
             let message = format!("The sandbox does not run Jobs with {what}");
-            self.pods.recorder().say(&about(&job), Severity::Warning, "Unsupported", &message);
+            self.pods.recorder().publish(
+                &object_reference(&job),
+                Severity::Warning,
+                "Unsupported",
+                &message,
+            );
             return Ok(Requeue::Never);
         }
         self.sync_active(key, &job, now)

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::controllers::runtime::{
     Component, Controller, Requeue, WatchEvent, WatchScope, namespace_to_reconcile,
 };
@@ -32,11 +32,11 @@ impl Controller for ServiceAccounts {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, StatusError> {
         Ok(namespace_to_reconcile(event, SERVICE_ACCOUNT_NAME).into_iter().collect())
     }
 
-    fn reconcile(&mut self, namespace: &String, _: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, namespace: &String, _: Timestamp) -> Result<Requeue, StatusError> {
         let client = self.component.client();
         let stays = |it: &Namespace| it.metadata.deletion_timestamp.is_none();
         let is_there = client.get::<Namespace>("", namespace)?.as_ref().is_some_and(stays);
@@ -97,11 +97,11 @@ impl Controller for RootCaPublisher {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, StatusError> {
         Ok(namespace_to_reconcile(event, ROOT_CA_NAME).into_iter().collect())
     }
 
-    fn reconcile(&mut self, namespace: &String, _: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, namespace: &String, _: Timestamp) -> Result<Requeue, StatusError> {
         let client = self.component.client();
         let stays = |it: &Namespace| it.metadata.deletion_timestamp.is_none();
         if !client.get::<Namespace>("", namespace)?.as_ref().is_some_and(stays) {

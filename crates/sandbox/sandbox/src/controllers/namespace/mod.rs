@@ -12,7 +12,7 @@ use serde_json::json;
 
 use self::content::NamespaceContent;
 use super::runtime::{Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope};
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::catalog::{Resource, Subresource, Verb};
 use crate::store::EventKind;
 
@@ -34,7 +34,7 @@ impl Namespaces {
     }
 
     /// Deletes the content of a namespace; returns what remains.
-    fn delete_content(&self, namespace: &str) -> Result<NamespaceContent, Refusal> {
+    fn delete_content(&self, namespace: &str) -> Result<NamespaceContent, StatusError> {
         let mut content = NamespaceContent::default();
         let catalog = self.component.api().catalog();
         let deletable = |resource: &&Arc<Resource>| {
@@ -62,7 +62,7 @@ impl Namespaces {
         namespace: &Namespace,
         content: &NamespaceContent,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         let mut status = namespace.status.clone().unwrap_or_default();
         let conditions = content.conditions(&status.conditions.unwrap_or_default(), now);
         status.conditions = Some(conditions);
@@ -73,7 +73,7 @@ impl Namespaces {
         Ok(())
     }
 
-    fn finalize(&self, namespace: &Namespace) -> Result<(), Refusal> {
+    fn finalize(&self, namespace: &Namespace) -> Result<(), StatusError> {
         let mut done = namespace.clone();
         if let Some(finalizers) = done.spec.as_mut().and_then(|spec| spec.finalizers.as_mut()) {
             finalizers.retain(|finalizer| finalizer != CONTENT_FINALIZER);
@@ -98,7 +98,7 @@ impl Controller for Namespaces {
         self.terminating.clear();
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<String>, StatusError> {
         let ObjectKey { namespace, name } = ObjectKey::of(&event.object);
         if event.resource.kind != "Namespace" || !event.resource.group.is_empty() {
             return Ok(Some(namespace)
@@ -115,7 +115,7 @@ impl Controller for Namespaces {
         Ok(Vec::new())
     }
 
-    fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, name: &String, now: Timestamp) -> Result<Requeue, StatusError> {
         let namespace = self.component.client().get::<Namespace>("", name)?;
         let deleting = namespace.filter(|it| it.metadata.deletion_timestamp.is_some());
         let Some(namespace) = deleting else { return Ok(Requeue::Never) };

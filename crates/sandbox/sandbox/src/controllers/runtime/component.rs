@@ -7,7 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::api::{Api, Body, Call, Client, PatchKind, Propagation, Query, Refusal, Reply};
+use crate::api::{
+    Api, ApiRequest, ApiResponse, Client, PatchType, Propagation, QueryParams, RequestBody,
+    StatusError,
+};
 use crate::catalog::{Resource, Subresource, Verb};
 use crate::rbac::User;
 use crate::store::Watcher;
@@ -55,14 +58,14 @@ impl Component {
         &self,
         namespace: &str,
         chosen: impl Fn(&Value) -> bool,
-    ) -> Result<Vec<K>, Refusal>
+    ) -> Result<Vec<K>, StatusError>
     where
         K: k8s_openapi::Resource + DeserializeOwned,
     {
         let resource = self.resource_of::<K>()?;
         let objects = self.list(&resource, namespace)?;
         let chosen = objects.iter().filter(|object| chosen(object));
-        chosen.map(|object| K::deserialize(&**object).map_err(Refusal::internal)).collect()
+        chosen.map(|object| K::deserialize(&**object).map_err(StatusError::internal)).collect()
     }
 
     /// Keys of selected objects of a type in a namespace.
@@ -70,7 +73,7 @@ impl Component {
         &self,
         namespace: &str,
         chosen: impl Fn(&Value) -> bool,
-    ) -> Result<Vec<ObjectKey>, Refusal> {
+    ) -> Result<Vec<ObjectKey>, StatusError> {
         let objects = self.list(&self.resource_of::<K>()?, namespace)?;
         let chosen = objects.iter().filter(|object| chosen(object));
         Ok(chosen.map(|object| ObjectKey::of(object)).collect())
@@ -79,13 +82,13 @@ impl Component {
     /// All objects of a type, as stored.
     pub(in crate::controllers) fn list_all<K: k8s_openapi::Resource>(
         &self,
-    ) -> Result<Vec<Arc<Value>>, Refusal> {
+    ) -> Result<Vec<Arc<Value>>, StatusError> {
         self.list(&self.resource_of::<K>()?, "")
     }
 
-    fn resource_of<K: k8s_openapi::Resource>(&self) -> Result<Arc<Resource>, Refusal> {
+    fn resource_of<K: k8s_openapi::Resource>(&self) -> Result<Arc<Resource>, StatusError> {
         let found = self.api.catalog().kind(K::GROUP, K::KIND).cloned();
-        found.ok_or_else(|| Refusal::internal(format!("{} is not served", K::KIND)))
+        found.ok_or_else(|| StatusError::internal(format!("{} is not served", K::KIND)))
     }
 
     /// Lists objects in a namespace, or in all with an empty one.
@@ -93,10 +96,10 @@ impl Component {
         &self,
         resource: &Arc<Resource>,
         namespace: &str,
-    ) -> Result<Vec<Arc<Value>>, Refusal> {
+    ) -> Result<Vec<Arc<Value>>, StatusError> {
         let call = self.call(resource, Verb::List, namespace, None);
-        match self.api.answer(&call)? {
-            Reply::List(list) => Ok(list.items),
+        match self.api.handle(&call)? {
+            ApiResponse::List(list) => Ok(list.items),
             other => Err(unexpected(&other)),
         }
     }
@@ -106,10 +109,10 @@ impl Component {
         &self,
         resource: &Arc<Resource>,
         key: &ObjectKey,
-    ) -> Result<Option<Arc<Value>>, Refusal> {
+    ) -> Result<Option<Arc<Value>>, StatusError> {
         let call = self.call(resource, Verb::Get, &key.namespace, Some(&key.name));
-        match self.api.answer(&call) {
-            Ok(Reply::Object { object, .. }) => Ok(Some(object)),
+        match self.api.handle(&call) {
+            Ok(ApiResponse::Object { object, .. }) => Ok(Some(object)),
             Ok(other) => Err(unexpected(&other)),
             Err(refusal) if refusal.code == 404 => Ok(None),
             Err(refusal) => Err(refusal),
@@ -120,11 +123,11 @@ impl Component {
     pub(in crate::controllers) fn watch(
         &self,
         resource: &Arc<Resource>,
-    ) -> Result<Watcher, Refusal> {
+    ) -> Result<Watcher, StatusError> {
         let mut call = self.call(resource, Verb::Watch, "", None);
-        call.query = Query::default().with("watch", "true");
-        match self.api.answer(&call)? {
-            Reply::Watch(watcher) => Ok(watcher),
+        call.query = QueryParams::default().with("watch", "true");
+        match self.api.handle(&call)? {
+            ApiResponse::Watch(watcher) => Ok(watcher),
             other => Err(unexpected(&other)),
         }
     }
@@ -136,15 +139,15 @@ impl Component {
         key: &ObjectKey,
         uid: &str,
         propagation: Propagation,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         let mut call = self.call(resource, Verb::Delete, &key.namespace, Some(&key.name));
-        call.body = Body::Object(json!({
+        call.body = RequestBody::Object(json!({
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "propagationPolicy": propagation.as_str(),
             "preconditions": { "uid": uid },
         }));
-        match self.api.answer(&call) {
+        match self.api.handle(&call) {
             Err(refusal) if refusal.code != 404 => Err(refusal),
             _ => Ok(()),
         }
@@ -155,7 +158,7 @@ impl Component {
         &self,
         resource: &Arc<Resource>,
         object: &Value,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         if object.pointer("/metadata/deletionTimestamp").is_some() {
             return Ok(());
         }
@@ -169,10 +172,10 @@ impl Component {
         resource: &Arc<Resource>,
         key: &ObjectKey,
         patch: Value,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         let mut call = self.call(resource, Verb::Patch, &key.namespace, Some(&key.name));
-        call.body = Body::Patch(PatchKind::Merge, patch);
-        self.api.answer(&call).map(|_| ())
+        call.body = RequestBody::Patch(PatchType::Merge, patch);
+        self.api.handle(&call).map(|_| ())
     }
 
     /// Updates a subresource.
@@ -182,11 +185,11 @@ impl Component {
         key: &ObjectKey,
         subresource: Subresource,
         object: Value,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         let mut call = self.call(resource, Verb::Update, &key.namespace, Some(&key.name));
         call.subresource = Some(subresource);
-        call.body = Body::Object(object);
-        self.api.answer(&call).map(|_| ())
+        call.body = RequestBody::Object(object);
+        self.api.handle(&call).map(|_| ())
     }
 
     /// Creates a subresource of an object.
@@ -195,12 +198,12 @@ impl Component {
         key: &ObjectKey,
         subresource: Subresource,
         object: Value,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         let resource = self.resource_of::<K>()?;
         let mut call = self.call(&resource, Verb::Create, &key.namespace, Some(&key.name));
         call.subresource = Some(subresource);
-        call.body = Body::Object(object);
-        self.api.answer(&call).map(|_| ())
+        call.body = RequestBody::Object(object);
+        self.api.handle(&call).map(|_| ())
     }
 
     fn call(
@@ -209,9 +212,9 @@ impl Component {
         verb: Verb,
         namespace: &str,
         name: Option<&str>,
-    ) -> Call {
+    ) -> ApiRequest {
         let namespaced = resource.namespaced && !namespace.is_empty();
-        Call {
+        ApiRequest {
             user: self.user.clone(),
             user_agent: self.user.name.clone(),
             resource: Arc::clone(resource),
@@ -219,8 +222,8 @@ impl Component {
             name: name.map(str::to_owned),
             subresource: None,
             verb,
-            query: Query::default(),
-            body: Body::None,
+            query: QueryParams::default(),
+            body: RequestBody::None,
         }
     }
 }
@@ -232,12 +235,12 @@ impl Component {
         &self,
         resource: &Arc<Resource>,
         object: Value,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, StatusError> {
         let key = ObjectKey::of(&object);
         let mut call = self.call(resource, Verb::Create, &key.namespace, None);
-        call.body = Body::Object(object);
-        match self.api.answer(&call)? {
-            Reply::Object { object, .. } => Ok((*object).clone()),
+        call.body = RequestBody::Object(object);
+        match self.api.handle(&call)? {
+            ApiResponse::Object { object, .. } => Ok((*object).clone()),
             other => Err(unexpected(&other)),
         }
     }
@@ -248,17 +251,17 @@ impl Component {
         resource: &Arc<Resource>,
         key: &ObjectKey,
         uid: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StatusError> {
         let mut call = self.call(resource, Verb::Delete, &key.namespace, Some(&key.name));
         let preconditions = json!({ "uid": uid });
         call.body =
-            Body::Object(json!({ "gracePeriodSeconds": 0, "preconditions": preconditions }));
-        self.api.answer(&call).map(|_| ())
+            RequestBody::Object(json!({ "gracePeriodSeconds": 0, "preconditions": preconditions }));
+        self.api.handle(&call).map(|_| ())
     }
 }
 
-fn unexpected(reply: &Reply) -> Refusal {
-    Refusal::internal(format!("unexpected reply: {reply:?}"))
+fn unexpected(reply: &ApiResponse) -> StatusError {
+    StatusError::internal(format!("unexpected reply: {reply:?}"))
 }
 
 /// Namespace (empty for cluster-scoped objects) and name of an object.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::queue::{Queue, RETRY_BACKOFF};
 use super::watches::Watches;
 use super::{Component, WatchEvent, WatchScope};
-use crate::api::Refusal;
+use crate::api::StatusError;
 
 /// Delay between a change of a CRD and the check for new resources; debounces several CRDs that are
 /// created together.
@@ -53,10 +53,10 @@ pub(in crate::controllers) trait Controller: Send + 'static {
     fn restart(&mut self) {}
 
     /// Keys to enqueue for an event.
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<Self::Key>, Refusal>;
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<Self::Key>, StatusError>;
 
     /// Reconciles a key. Errors are retried with backoff.
-    fn reconcile(&mut self, key: &Self::Key, now: Timestamp) -> Result<Requeue, Refusal>;
+    fn reconcile(&mut self, key: &Self::Key, now: Timestamp) -> Result<Requeue, StatusError>;
 }
 
 /// Runs a controller until it is cancelled.
@@ -97,7 +97,7 @@ async fn handle_events<C: Controller>(
     controller: &mut C,
     mut watches: Watches,
     queue: &mut Queue<C::Key>,
-) -> Result<(), Refusal> {
+) -> Result<(), StatusError> {
     let mut catalog_check_at = None;
     loop {
         tokio::select! {

@@ -14,4 +14,4 @@ pub(in crate::controllers) use component::{Component, ObjectKey};
 pub(in crate::controllers) use controller::{Controller, Requeue, run};
 pub(in crate::controllers) use watches::{WatchEvent, WatchScope, namespace_to_reconcile};
 
-pub(in crate::controllers) use crate::recorder::{Recorder, Severity, about};
+pub(in crate::controllers) use crate::recorder::{EventRecorder, Severity, object_reference};

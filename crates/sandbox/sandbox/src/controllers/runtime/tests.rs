@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace};
 use serde_json::{Value, json};
 
-use super::{Component, Recorder, Severity, about};
+use super::{Component, EventRecorder, Severity, object_reference};
 use crate::api::Api;
 use crate::store::Store;
 
@@ -45,12 +45,12 @@ fn describe(component: &Component) -> Vec<String> {
 fn recorder_repeated_event_increments_count() {
     let time = Arc::new(Mutex::new(Timestamp::from_second(10).unwrap()));
     let component = cluster(&time);
-    let mut recorder = Recorder::new(component.client(), "tester");
+    let mut recorder = EventRecorder::new(component.client(), "tester");
     let subject: ConfigMap =
         read(json!({ "metadata": { "name": "a", "namespace": "n", "uid": "1" } }));
     let mut say = |message: &str, second: i64| {
         *time.lock().unwrap() = Timestamp::from_second(second).unwrap();
-        recorder.say(&about(&subject), Severity::Warning, "Odd", message);
+        recorder.publish(&object_reference(&subject), Severity::Warning, "Odd", message);
     };
     say("one", 10);
     say("one", 20);

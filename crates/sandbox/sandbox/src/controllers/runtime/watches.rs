@@ -7,7 +7,7 @@ use futures::stream::{BoxStream, SelectAll, unfold};
 use serde_json::Value;
 
 use super::{Component, ObjectKey};
-use crate::api::Refusal;
+use crate::api::StatusError;
 use crate::catalog::{Resource, Verb};
 use crate::store::{EventKind, Watcher};
 
@@ -38,7 +38,7 @@ pub(super) struct Watches {
 
 impl Watches {
     /// Opens watches that start with all existing objects.
-    pub(super) fn open(component: &Component, scope: WatchScope) -> Result<Self, Refusal> {
+    pub(super) fn open(component: &Component, scope: WatchScope) -> Result<Self, StatusError> {
         let watched = resources(component, scope);
         let mut changes = SelectAll::new();
         for resource in &watched {

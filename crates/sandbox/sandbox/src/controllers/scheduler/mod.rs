@@ -15,16 +15,17 @@ use self::affinity::{ScheduledPod, Snapshot, has_pod_affinity};
 use self::plan::{Scheduling, needs_binding, schedule};
 use super::pod;
 use super::runtime::{
-    Component, Controller, ObjectKey, Recorder, Requeue, Severity, WatchEvent, WatchScope, about,
+    Component, Controller, EventRecorder, ObjectKey, Requeue, Severity, WatchEvent, WatchScope,
+    object_reference,
 };
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::catalog::Subresource;
 
 const SCHEDULED: &str = "PodScheduled";
 
 pub(super) struct Scheduler {
     component: Component,
-    recorder: Recorder,
+    recorder: EventRecorder,
     /// Unschedulable pods with pod affinity, which are retried when other pods are bound.
     waiting_for_pods: BTreeSet<ObjectKey>,
 }
@@ -32,12 +33,12 @@ pub(super) struct Scheduler {
 impl Scheduler {
     pub(super) fn new(api: &Api) -> Self {
         let component = Component::new(api, "system:kube-scheduler");
-        let recorder = Recorder::new(component.client(), "default-scheduler");
+        let recorder = EventRecorder::new(component.client(), "default-scheduler");
         Self { component, recorder, waiting_for_pods: BTreeSet::new() }
     }
 
     /// Reads the pods, nodes and namespaces that scheduling depends on.
-    fn snapshot(&self) -> Result<Snapshot, Refusal> {
+    fn snapshot(&self) -> Result<Snapshot, StatusError> {
         let named = |object: Arc<Value>| (ObjectKey::of(&object).name, object);
         let nodes = self.component.client().list::<Node>("")?.into_iter();
         Ok(Snapshot {
@@ -47,7 +48,7 @@ impl Scheduler {
         })
     }
 
-    fn bind(&mut self, pod: &Pod, node: &str) -> Result<(), Refusal> {
+    fn bind(&mut self, pod: &Pod, node: &str) -> Result<(), StatusError> {
         let key = ObjectKey::of_metadata(&pod.metadata);
         let binding = json!({
             "apiVersion": "v1",
@@ -57,14 +58,19 @@ impl Scheduler {
         });
         self.component.create_subresource::<Pod>(&key, Subresource::Binding, binding)?;
         let message = format!("Successfully assigned {key} to {node}");
-        self.recorder.say(&about(pod), Severity::Normal, "Scheduled", &message);
+        self.recorder.publish(&object_reference(pod), Severity::Normal, "Scheduled", &message);
         Ok(())
     }
 
-    fn mark_unschedulable(&mut self, pod: &Pod, why: &str, now: Timestamp) -> Result<(), Refusal> {
+    fn mark_unschedulable(
+        &mut self,
+        pod: &Pod,
+        why: &str,
+        now: Timestamp,
+    ) -> Result<(), StatusError> {
         let Some(waiting) = with_condition(pod, why, now) else { return Ok(()) };
         self.component.client().update_status(&waiting)?;
-        self.recorder.say(&about(pod), Severity::Warning, "FailedScheduling", why);
+        self.recorder.publish(&object_reference(pod), Severity::Warning, "FailedScheduling", why);
         Ok(())
     }
 }
@@ -78,7 +84,7 @@ impl Controller for Scheduler {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, StatusError> {
         let waits = |pod: &Value| text(pod, "/spec/nodeName").is_empty();
         match event.resource.kind.as_str() {
             "Node" => self.component.list_keys::<Pod>("", waits),
@@ -87,7 +93,7 @@ impl Controller for Scheduler {
         }
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, StatusError> {
         self.waiting_for_pods.remove(key);
         let Some(pod) = self.component.client().get::<Pod>(&key.namespace, &key.name)? else {
             return Ok(Requeue::Never);

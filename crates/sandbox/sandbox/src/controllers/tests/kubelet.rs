@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use crate::api::{Api, Refusal};
+use crate::api::{Api, StatusError};
 use crate::controllers::pod;
 use crate::controllers::runtime::{
     Component, Controller, ObjectKey, Requeue, WatchEvent, WatchScope,
@@ -25,8 +25,8 @@ impl Kubelet {
         Self { component: Component::new(api, "system:node:test") }
     }
 
-    fn report(&self, pod: &Pod, status: Value) -> Result<(), Refusal> {
-        let status = serde_json::from_value(status).map_err(Refusal::internal)?;
+    fn report(&self, pod: &Pod, status: Value) -> Result<(), StatusError> {
+        let status = serde_json::from_value(status).map_err(StatusError::internal)?;
         if pod.status.as_ref() != Some(&status) {
             self.component.client().update_status(&Pod { status: Some(status), ..pod.clone() })?;
         }
@@ -43,11 +43,11 @@ impl Controller for Kubelet {
         &self.component
     }
 
-    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, Refusal> {
+    fn keys_for_event(&mut self, event: &WatchEvent) -> Result<Vec<ObjectKey>, StatusError> {
         Ok(vec![ObjectKey::of(&event.object)])
     }
 
-    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, Refusal> {
+    fn reconcile(&mut self, key: &ObjectKey, now: Timestamp) -> Result<Requeue, StatusError> {
         let client = self.component.client();
         let Some(pod) = client.get::<Pod>(&key.namespace, &key.name)? else {
             return Ok(Requeue::Never);

@@ -19,7 +19,7 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::sync::watch;
 
-use crate::api::{Api, Client, Refusal};
+use crate::api::{Api, Client, StatusError};
 use crate::node::runtime::Output;
 
 pub use query::LogOptions;
@@ -58,7 +58,7 @@ impl Logs {
         namespace: &str,
         pod: &str,
         options: &LogOptions,
-    ) -> Result<Option<LogStream>, Refusal> {
+    ) -> Result<Option<LogStream>, StatusError> {
         let Some(found) = self.client.get::<Pod>(namespace, pod)? else {
             return Err(self.no_such_pod(pod));
         };
@@ -77,11 +77,11 @@ impl Logs {
         Ok(Some(read::stream(run.path, run.position, options.clone(), now)))
     }
 
-    fn no_such_pod(&self, pod: &str) -> Refusal {
+    fn no_such_pod(&self, pod: &str) -> StatusError {
         let catalog = self.client.api().catalog();
         match catalog.kind("", "Pod") {
-            Some(resource) => Refusal::not_found(resource, pod),
-            None => Refusal::internal("pods are not served"),
+            Some(resource) => StatusError::not_found(resource, pod),
+            None => StatusError::internal("pods are not served"),
         }
     }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod};
 
-use crate::api::Refusal;
+use crate::api::StatusError;
 
 /// Options of `GET pods/log`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct LogOptions {
 }
 
 /// The container of a log request.
-pub(super) fn container(pod: &Pod, options: &LogOptions) -> Result<String, Refusal> {
+pub(super) fn container(pod: &Pod, options: &LogOptions) -> Result<String, StatusError> {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
     let spec = pod.spec.clone().unwrap_or_default();
     let names = |containers: &[Container]| -> Vec<String> {
@@ -44,7 +44,7 @@ pub(super) fn container(pod: &Pod, options: &LogOptions) -> Result<String, Refus
         } else {
             format!(" or one of the init containers: [{}]", init.join(" "))
         };
-        return Err(Refusal::bad_request(format!(
+        return Err(StatusError::bad_request(format!(
             "a container name must be specified for pod {name}, choose one of: [{}]{or_init}",
             main.join(" ")
         )));
@@ -52,14 +52,14 @@ pub(super) fn container(pod: &Pod, options: &LogOptions) -> Result<String, Refus
     if main.iter().chain(&init).any(|known| known == asked) {
         return Ok(asked.to_owned());
     }
-    Err(Refusal::bad_request(format!("container {asked} is not valid for pod {name}")))
+    Err(StatusError::bad_request(format!("container {asked} is not valid for pod {name}")))
 }
 
 /// The error for a container without a log.
-pub(super) fn no_log(pod: &Pod, container: &str, previous: bool) -> Refusal {
+pub(super) fn no_log(pod: &Pod, container: &str, previous: bool) -> StatusError {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
     if previous {
-        return Refusal::bad_request(format!(
+        return StatusError::bad_request(format!(
             "previous terminated container {container:?} in pod {name:?} not found"
         ));
     }
@@ -75,7 +75,7 @@ pub(super) fn no_log(pod: &Pod, container: &str, previous: bool) -> Refusal {
         other => other,
     };
     let message = format!("container {container:?} in pod {name:?} is waiting to start: {why}");
-    Refusal::bad_request(message)
+    StatusError::bad_request(message)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use super::state::{
 use super::status::{PodFailure, PodObservation, status};
 use crate::api::Client;
 use crate::init::ContainerSpec;
-use crate::recorder::{Recorder, Severity, about};
+use crate::recorder::{EventRecorder, Severity, object_reference};
 
 /// State that all pods of all nodes share.
 pub(crate) struct NodeContext {
@@ -164,7 +164,7 @@ impl PodWorker {
         // Blocking: mounts of exited containers may take a moment to disappear.
         let removed = tokio::task::spawn_blocking(move || remove_tree(&directory)).await;
         if let Ok(Err(error)) = removed {
-            tracing::debug!(%error, "cannot remove pod files until the next start");
+            tracing::debug!(%error, "cannot remove pod files; retrying at the next start");
         }
     }
 
@@ -342,13 +342,16 @@ impl PodWorker {
 
 /// Records events about a pod.
 struct PodEvents {
-    recorder: Recorder,
+    recorder: EventRecorder,
     about: ObjectReference,
 }
 
 impl PodEvents {
     fn new(client: &Client, node: &str, pod: &Pod) -> Self {
-        Self { recorder: Recorder::new(client, "kubelet").on(node), about: about(pod) }
+        Self {
+            recorder: EventRecorder::new(client, "kubelet").on_host(node),
+            about: object_reference(pod),
+        }
     }
 
     fn normal(&mut self, container: &str, reason: &str, message: &str) {
@@ -362,6 +365,6 @@ impl PodEvents {
     fn say(&mut self, severity: Severity, container: &str, reason: &str, message: &str) {
         let field_path = (!container.is_empty()).then(|| format!("spec.containers{{{container}}}"));
         let about = ObjectReference { field_path, ..self.about.clone() };
-        self.recorder.say(&about, severity, reason, message);
+        self.recorder.publish(&about, severity, reason, message);
     }
 }

@@ -16,7 +16,7 @@ use crate::api::Client;
 use crate::node::environment::ObjectLookup;
 use crate::node::files::{resolve_host_path, write_files};
 use crate::node::volumes::{TokenSource, VolumePlan, VolumeSources, plan};
-use crate::token::{ClusterClaims, Named};
+use crate::token::{ClusterClaims, ObjectIdentity};
 
 /// Initial and maximum delay of retries, as in the kubelet.
 const INITIAL_RETRY_DELAY: SignedDuration = SignedDuration::from_millis(500);
@@ -178,7 +178,7 @@ impl TokenIssuer<'_> {
         let account = self.context.client.get::<ServiceAccount>(&namespace, &name);
         let account = account.map_err(|refusal| refusal.to_string())?;
         let account = account.ok_or_else(|| format!("serviceaccounts {name:?} not found"))?;
-        let named = |name: &Option<String>, uid: &Option<String>| Named {
+        let named = |name: &Option<String>, uid: &Option<String>| ObjectIdentity {
             name: name.clone().unwrap_or_default(),
             uid: uid.clone().unwrap_or_default(),
         };

@@ -94,16 +94,16 @@ async fn cluster_version_cel_rules_are_enforced() -> Result<()> {
     assert_snapshot!(transcript, @r#"
     {"desiredUpdate":{"architecture":"Multi","image":"registry.example/release","version":"5.1.0"}}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
       about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
-      FieldValueInvalid spec.desiredUpdate: Invalid value: "object": architecture and image exclude each other: an image has its architecture
+      FieldValueInvalid spec.desiredUpdate: Invalid value: "object": architecture and image are mutually exclusive: the image determines the architecture
     {"desiredUpdate":{"architecture":"Multi"}}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
       about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
-      FieldValueInvalid spec.desiredUpdate: Invalid value: "object": architecture needs a version
+      FieldValueInvalid spec.desiredUpdate: Invalid value: "object": version must be set if architecture is set
     {"signatureStores":[{"url":"nonsense"}]}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
       about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
       FieldValueInvalid spec.signatureStores[0].url: Invalid value: "nonsense": must be an absolute URL
     {"capabilities":{"additionalEnabledCapabilities":["marketplace"],"baselineCapabilitySet":"None"}}: 422 Invalid: ClusterVersion.config.openshift.io "version" is invalid: …
       about {"group":"config.openshift.io","kind":"ClusterVersion","name":"version"}
-      FieldValueInvalid <nil>: Invalid value: "object": the capability marketplace needs the capability OperatorLifecycleManager
+      FieldValueInvalid <nil>: Invalid value: "object": the capability marketplace requires the capability OperatorLifecycleManager
     {"desiredUpdate":{"version":"5.1.0"}}: accepted
     "#);
     Ok(())

@@ -35,7 +35,7 @@ impl Case {
 
     /// The same, with exclusive use of objects that exist once in a cluster.
     pub(crate) async fn begin_exclusive(name: &str) -> Result<Self> {
-        Self::on(TestCluster::in_turn().await?, name).await
+        Self::on(TestCluster::exclusive().await?, name).await
     }
 
     async fn on(cluster: TestCluster, name: &str) -> Result<Self> {

@@ -17,7 +17,7 @@ use super::{WriteResult, kind_of, older_server};
 async fn ownership_of_new_objects_matches_api_server() -> Result<()> {
     let cluster = TestCluster::shared().await?;
     let namespace = cluster.namespace("builtin-owned").await?;
-    namespace.until_pods_are_admitted().await?;
+    namespace.wait_until_pods_are_admitted().await?;
     let server = ApiServer::new(cluster.client(), namespace.name());
     let mut different = Vec::new();
     let mut compared = 0;

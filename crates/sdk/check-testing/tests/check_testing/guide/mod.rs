@@ -52,10 +52,10 @@ fn guide_manifests_are_accepted() {
         access: Vec::new(),
     };
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
-    vet::plan(&request, &vet::Run::default(), now).unwrap();
+    vet::plan(&request, &vet::RunParameters::default(), now).unwrap();
     request.manifest["spec"]["template"]["spec"]["serviceAccountName"] = "storage-preflight".into();
     request.access = objects(ACCESS);
-    vet::plan(&request, &vet::Run::default(), now).unwrap();
+    vet::plan(&request, &vet::RunParameters::default(), now).unwrap();
 }
 
 #[test]

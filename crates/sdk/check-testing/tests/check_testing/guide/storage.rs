@@ -30,7 +30,7 @@ fn update() -> Fixture {
 async fn run_finds_removed_driver() -> Result<()> {
     let result = update().run(Storage).await?;
     insta::assert_snapshot!(result, @"
-    critical StorageDriverRemoved: 5.2.0 does not bring the storage driver disk.platform.example, which is in use.
+    critical StorageDriverRemoved: 5.2.0 does not include the storage driver disk.platform.example, which is in use.
       remediation: Move volumes to another class: `kubectl get storageclasses`
       url: https://platform.example/storage/drivers
     ");

@@ -108,7 +108,7 @@ fn conditions_of_first_pass_report_progress() {
     ];
     let running = document(ExecutionStatus::Running, checks, &["CertificateKeyTooShort"]);
     insta::assert_snapshot!(with_document(&running), @"
-    PreflightRunning=True Checking: The preflight of 5.2.0 checks this cluster, read-only: 2 of 3 operators checked, 1 of 2 built-in checks done, 2 remaining.
+    PreflightRunning=True Checking: The preflight of 5.2.0 is checking this cluster (read-only): 2 of 3 operators checked, 1 of 2 built-in checks done, 2 remaining.
     PreflightCompleted=False PreflightRunning: Checks are in progress: 2 of 3 operators checked, 1 of 2 built-in checks done, 2 remaining.
     PreflightFailed=False AsExpected: The preflight reports no errors.
     ");

@@ -126,14 +126,14 @@ fn error_distinguishes_all_failures() {
     ImagePullUnauthorized: the registry denied the node access to the release image: Failed to pull image "r.example/a": unauthorized: access
     ImagePullBackOff: the node cannot pull the release image: Back-off pulling image "r.example/a"
     VolumeMountFailed: cannot mount a volume of the preflight Pod: MountVolume.SetUp failed for volume "results": not a directory
-    StartFailed: cannot start the target release: no command specified
-    StartFailed: cannot start the target release: exec /usr/bin/fairway: exec format error
-    OOMKilled: the target release exceeded the memory limit of the preflight
-    Killed: signal 9 terminated the target release
+    StartFailed: cannot start the preflight container: no command specified
+    StartFailed: cannot start the preflight container: exec /usr/bin/fairway: exec format error
+    OOMKilled: the preflight exceeded its memory limit
+    Killed: signal 9 terminated the preflight of the target release
     PreflightNotSupported!: the target release is too old to support preflights
     PreflightNotSupported!: the target release is too old to support preflights
-    CrashLoopBackOff: the target release exited with code 2: panic: runtime error
-    CrashLoopBackOff: the target release exited with code 101: thread 'main' panicked at src/main.rs boom
+    CrashLoopBackOff: the preflight of the target release exited with code 2: panic: runtime error
+    CrashLoopBackOff: the preflight of the target release exited with code 101: thread 'main' panicked at src/main.rs boom
     "#);
 }
 

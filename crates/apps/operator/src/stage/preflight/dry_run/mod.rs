@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fairway_findings::{CheckReport, Finding};
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use fairway_release::{Manifest, with_zero_values};
 use kube::Client;
 use tokio::time::Instant;
@@ -31,16 +31,13 @@ use tokio::time::Instant;
 use self::report::NAME;
 use self::report::Tally;
 use self::verdict::{ObjectVerdict, ReleaseContents};
-use crate::apply::{Context, Rehearsal};
+use crate::apply::{ApplyContext, DryRun};
 
 /// Maximum attempts for an object without a response.
 const MAX_ROUNDS: usize = 3;
 
 /// Number of consecutive objects without a response after which the API server counts as down.
 const MAX_CONSECUTIVE_SILENT: usize = 10;
-
-#[doc(hidden)]
-pub use self::{DryRunSettings as Settings, DryRunTarget as Trial};
 
 /// Manifests that a dry run tests.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +47,9 @@ pub struct DryRunTarget<'a> {
     /// Manifests of the release.
     pub manifests: &'a [Manifest],
     /// Selects the manifests that this cluster gets.
-    pub filter: &'a Filter,
+    pub filter: &'a ManifestFilter,
     /// Parameters with which the operator renders manifests.
-    pub context: &'a Context,
+    pub context: &'a ApplyContext,
 }
 
 /// Rate of a dry run.
@@ -122,8 +119,8 @@ impl<'a> DryRunTarget<'a> {
 
 /// Sends the requests of a dry run.
 struct DryRunRequests<'a> {
-    rehearsal: Rehearsal,
-    context: &'a Context,
+    rehearsal: DryRun,
+    context: &'a ApplyContext,
     contents: ReleaseContents,
     /// Number of consecutive objects without a response.
     silence: usize,
@@ -137,7 +134,7 @@ impl<'a> DryRunRequests<'a> {
         settings: DryRunSettings,
     ) -> Self {
         Self {
-            rehearsal: Rehearsal::new(client, settings.between),
+            rehearsal: DryRun::new(client, settings.between),
             context: target.context,
             contents: ReleaseContents::from_manifests(selected),
             silence: 0,
@@ -148,7 +145,7 @@ impl<'a> DryRunRequests<'a> {
         if self.silence >= MAX_CONSECUTIVE_SILENT {
             return ObjectVerdict::NoResponse("the API server does not respond".to_owned());
         }
-        let answer = self.rehearsal.rehearse(manifest, self.context).await;
+        let answer = self.rehearsal.run(manifest, self.context).await;
         let verdict = verdict::evaluate(manifest, answer, &self.contents);
         self.silence = if verdict.is_no_response() { self.silence + 1 } else { 0 };
         verdict

@@ -8,14 +8,14 @@ use fairway_api::ClusterVersion;
 use fairway_backoff::jittered;
 use fairway_findings::{CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus, Finding};
 use fairway_release::Release;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::{Client, ResourceExt as _};
 use tokio::time::Instant;
 
 use super::{DryRunSettings, DryRunTarget, NAME, dry_run};
-use crate::apply::{Context, Owner};
+use crate::apply::{ApplyContext, Owner};
 use crate::settings::SelectionSettings;
 use crate::stage::preflight::deployment::RunId;
 use crate::stage::preflight::inputs::ManifestContext;
@@ -35,9 +35,9 @@ const MIN_INTERVAL: Duration = Duration::from_mins(1);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::stage::preflight) struct DryRunInput {
     /// Selects the manifests of the release that this cluster gets.
-    pub(in crate::stage::preflight) filter: Filter,
+    pub(in crate::stage::preflight) filter: ManifestFilter,
     /// Parameters with which the operator renders manifests.
-    pub(in crate::stage::preflight) context: Context,
+    pub(in crate::stage::preflight) context: ApplyContext,
 }
 
 /// Report and findings of a dry run.
@@ -174,7 +174,7 @@ pub(in crate::stage::preflight) fn filter(
     settings: &SelectionSettings,
     surroundings: &ManifestContext,
     (own, version): (&str, &str),
-) -> Filter {
+) -> ManifestFilter {
     let gates = surroundings.features.gates(&[version, own]);
     let spec = &cluster_version.spec;
     let noted = cluster_version.status.as_ref().and_then(|status| status.capabilities.as_ref());
@@ -183,17 +183,17 @@ pub(in crate::stage::preflight) fn filter(
     let capabilities = selection::capabilities(spec.capabilities.as_ref(), &staying, &gates);
     let loaded = selection::when_loaded(settings, &surroundings.features, &gates, version);
     let applied = selection::when_applied(spec, gates, &capabilities);
-    Filter { capabilities: applied.capabilities, overrides: applied.overrides, ..loaded }
+    ManifestFilter { capabilities: applied.capabilities, overrides: applied.overrides, ..loaded }
 }
 
 /// Parameters with which the operator renders manifests.
 pub(in crate::stage::preflight) fn context(
     cluster_version: &ClusterVersion,
     surroundings: &ManifestContext,
-) -> Context {
+) -> ApplyContext {
     let uid = cluster_version.uid().unwrap_or_default();
     let surroundings = surroundings.cluster.clone();
-    Context { owner: Owner { uid }, updating: true, surroundings, ..Context::default() }
+    ApplyContext { owner: Owner { uid }, updating: true, surroundings, ..ApplyContext::default() }
 }
 
 #[cfg(test)]
@@ -224,7 +224,8 @@ mod tests {
 
     /// An input with another filter.
     fn other(profile: &str) -> DryRunInput {
-        let filter = Filter { exclude: Some(profile.to_owned()), ..Filter::default() };
+        let filter =
+            ManifestFilter { exclude: Some(profile.to_owned()), ..ManifestFilter::default() };
         DryRunInput { filter, ..DryRunInput::default() }
     }
 

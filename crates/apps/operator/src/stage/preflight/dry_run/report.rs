@@ -108,9 +108,9 @@ fn finding(refusal: Refusal, messages: &[ObjectMessage], version: &str) -> Optio
     let (first, _) = messages.first()?;
     let (name, because) = match refusal {
         Refusal::Invalid => ("ManifestInvalid", "as invalid"),
-        Refusal::Immutable => ("ManifestImmutable", "as changes of immutable fields"),
+        Refusal::Immutable => ("ManifestImmutable", "because of changes to immutable fields"),
         Refusal::Forbidden => ("ManifestForbidden", "as forbidden"),
-        Refusal::Denied => ("ManifestDenied", "as denied by a policy or a webhook"),
+        Refusal::Denied => ("ManifestDenied", "because of a policy or a webhook"),
         Refusal::Missing => {
             ("ManifestPrerequisiteMissing", "because a required kind or namespace does not exist")
         }
@@ -162,9 +162,9 @@ fn remediation(refusal: Refusal, first: &ObjectId) -> String {
                             allows the objects of the release: `kubectl get \
                             validatingwebhookconfigurations,mutatingwebhookconfigurations`."
             .to_owned(),
-        Refusal::Missing => "Install the component that provides it before the update, or ask the \
-                             publisher of the release. List what the cluster has: `kubectl get \
-                             customresourcedefinitions,apiservices,namespaces`."
+        Refusal::Missing => "Before the update, install the component that provides the kind or \
+                             namespace, or ask the publisher of the release. List the existing \
+                             ones: `kubectl get customresourcedefinitions,apiservices,namespaces`."
             .to_owned(),
     }
 }
@@ -242,16 +242,16 @@ mod tests {
         verdicts.push(ObjectVerdict::NoResponse("x".to_owned()));
         insta::assert_snapshot!(messages(&tally(verdicts)), @r#"
         dry-run Found: objects tested: 13 of 14; without a result: 1, such as deployment "shop/web-13" (x)
-        ManifestDenied (critical): The API server would refuse 1 object of 5.1.0 as denied by a policy or a webhook: deployment "shop/web-2" (Denied it is).
+        ManifestDenied (critical): The API server would refuse 1 object of 5.1.0 because of a policy or a webhook: deployment "shop/web-2" (Denied it is).
           Change the policy or the webhook that the message names, so that it allows the objects of the release: `kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`.
         ManifestForbidden (critical): The API server would refuse 1 object of 5.1.0 as forbidden: deployment "shop/web-4" (Forbidden it is).
           Raise the quota, or change the policy that forbids the object: `kubectl -n shop describe resourcequotas`.
-        ManifestImmutable (critical): The API server would refuse 1 object of 5.1.0 as changes of immutable fields: deployment "shop/web-3" (Immutable it is).
+        ManifestImmutable (critical): The API server would refuse 1 object of 5.1.0 because of changes to immutable fields: deployment "shop/web-3" (Immutable it is).
           Delete the object at a time when the cluster can do without it; the update creates it again: `kubectl -n shop delete deployment.apps web-3`.
         ManifestInvalid (critical): The API server would refuse 7 objects of 5.1.0 as invalid: deployment "shop/web-6" (Invalid it is); deployment "shop/web-7" (Invalid it is); deployment "shop/web-8" (Invalid it is); deployment "shop/web-9" (Invalid it is); deployment "shop/web-10" (Invalid it is); and 2 more.
           Compare the object with the error: `kubectl -n shop get deployment.apps web-6 -o yaml`. To manage the object yourself, list it as unmanaged in spec.overrides: `kubectl edit clusterversion version`.
         ManifestPrerequisiteMissing (warning): The API server would refuse 1 object of 5.1.0 because a required kind or namespace does not exist: deployment "shop/web-5" (Missing it is).
-          Install the component that provides it before the update, or ask the publisher of the release. List what the cluster has: `kubectl get customresourcedefinitions,apiservices,namespaces`.
+          Before the update, install the component that provides the kind or namespace, or ask the publisher of the release. List the existing ones: `kubectl get customresourcedefinitions,apiservices,namespaces`.
         "#);
     }
 }

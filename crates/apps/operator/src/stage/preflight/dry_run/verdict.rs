@@ -7,7 +7,7 @@ use fairway_release::{Manifest, ObjectId};
 use kube::core::Status;
 use serde_json::Value;
 
-use crate::apply::{ApplyError, Rehearsed};
+use crate::apply::{ApplyError, DryRunResult};
 use crate::text;
 
 /// Result of the dry run of one object.
@@ -102,15 +102,15 @@ fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {
 /// Verdict on an object of a release with these CRDs and namespaces.
 pub(super) fn evaluate(
     manifest: &Manifest,
-    answer: Result<Rehearsed, ApplyError>,
+    answer: Result<DryRunResult, ApplyError>,
     contents: &ReleaseContents,
 ) -> ObjectVerdict {
     let id = &manifest.id;
     match answer {
-        Ok(Rehearsed::Taken) => ObjectVerdict::Accepted,
-        Ok(Rehearsed::Left) => ObjectVerdict::Unchanged,
-        Ok(Rehearsed::UnknownKind) if contents.may_provide(id) => ObjectVerdict::Deferred,
-        Ok(Rehearsed::UnknownKind) => {
+        Ok(DryRunResult::Taken) => ObjectVerdict::Accepted,
+        Ok(DryRunResult::Left) => ObjectVerdict::Unchanged,
+        Ok(DryRunResult::UnknownKind) if contents.may_provide(id) => ObjectVerdict::Deferred,
+        Ok(DryRunResult::UnknownKind) => {
             let why = format!("the API server does not serve {} in {}", id.kind, id.group);
             ObjectVerdict::Refused(Refusal::Missing, why)
         }
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    fn refused(code: u16, message: &str) -> Result<Rehearsed, ApplyError> {
+    fn refused(code: u16, message: &str) -> Result<DryRunResult, ApplyError> {
         let status = Status { code, message: message.to_owned(), ..Status::default() };
         Err(WriteError::Api(kube::Error::Api(Box::new(status))).into())
     }
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn verdict_of_unknown_kind_depends_on_release() {
         let unknown = |manifest: &Manifest, contents: &ReleaseContents| {
-            kind(&evaluate(manifest, Ok(Rehearsed::UnknownKind), contents))
+            kind(&evaluate(manifest, Ok(DryRunResult::UnknownKind), contents))
         };
         assert_eq!(
             unknown(&widget(), &ReleaseContents::from_manifests([&definition()])),

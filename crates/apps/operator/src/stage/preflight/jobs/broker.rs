@@ -7,7 +7,7 @@ use fairway_findings::labels::RunOwner;
 use fairway_findings::vet::{self, Network};
 use fairway_findings::{CheckStatus, Document};
 use fairway_release::Release;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(in crate::stage::preflight) struct JobBroker {
     answers: watch::Receiver<JobAnswers>,
     /// Checks of the target release that this cluster gets, once the release is retrieved.
     release: watch::Sender<Option<Arc<ReleaseChecks>>>,
-    filter: Option<Filter>,
+    filter: Option<ManifestFilter>,
     network: Network,
     reconcile: BoxFuture<'static, ()>,
     /// Version of the requests file that was read last.
@@ -61,7 +61,7 @@ impl JobBroker {
     pub(in crate::stage::preflight) fn set_release(
         &mut self,
         release: &Release,
-        filter: &Filter,
+        filter: &ManifestFilter,
     ) -> bool {
         let is_new = self.filter.as_ref() != Some(filter);
         if is_new {
@@ -110,7 +110,7 @@ impl JobBroker {
             .map_err(std::io::Error::from)
             .and_then(|bytes| directory.write(ANSWERS, &bytes));
         if let Err(error) = written {
-            tracing::warn!(error = text::chain(&error), "cannot write preflight Job answers");
+            tracing::warn!(error = text::chain(&error), "cannot write preflight Job responses");
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn between<'a>(
         if checks.len() >= MAX_JOBS {
             changes.refused.push((request, "the preflight requests too many Jobs"));
         } else if !checks.insert(&request.check) {
-            changes.refused.push((request, "another check of this operator is running"));
+            changes.refused.push((request, "another check of this component is running"));
         } else {
             changes.new.push(request);
         }
@@ -115,7 +115,7 @@ mod tests {
         gone [], new [], refused []
         gone ["dns-1"], new [], refused []
         gone ["dns-1"], new ["dns-2"], refused []
-        gone ["etcd-1"], new [], refused [("dns-2", "another check of this operator is running")]
+        gone ["etcd-1"], new [], refused [("dns-2", "another check of this component is running")]
         gone [], new ["dns-1", "etcd-1"], refused []
         gone [], new [], refused []
         "#);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairway_findings::jobs::{JobRequest, JobState};
 use fairway_findings::{CheckKind, Document, vet};
 use fairway_release::Manifest;
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 use serde_json::Value;
 
 use crate::text;
@@ -29,7 +29,7 @@ impl FromIterator<(String, Value)> for ReleaseChecks {
 
 impl ReleaseChecks {
     /// Selects the preflight manifests that this cluster gets.
-    pub fn of(manifests: &[Manifest], filter: &Filter) -> Self {
+    pub fn of(manifests: &[Manifest], filter: &ManifestFilter) -> Self {
         let checks = filter.select(manifests).preflight_checks.into_iter();
         checks.map(|manifest| (manifest.operator().to_owned(), manifest.object())).collect()
     }
@@ -37,7 +37,10 @@ impl ReleaseChecks {
     /// Verifies that the release contains all objects of a request, unchanged.
     pub fn verify(&self, request: &JobRequest) -> Result<(), (JobState, String)> {
         let Some(objects) = self.objects_of(&request.check) else {
-            return Err((JobState::Refused, "the release contains no check for it".to_owned()));
+            return Err((
+                JobState::Refused,
+                "the release contains no check for this component".to_owned(),
+            ));
         };
         let known = |object: &Value| objects.contains(object);
         if !is_job(&request.manifest) || !known(&request.manifest) {
@@ -159,7 +162,7 @@ mod tests {
         insta::assert_snapshot!(rendered.join("\n"), @r"
         it has it
         it has it
-        refused: the release contains no check for it
+        refused: the release contains no check for this component
         refused: Job dns: not a Job of the release
         refused: Job etcd: not a Job of the release
         refused: Role reader: not a Job of the release

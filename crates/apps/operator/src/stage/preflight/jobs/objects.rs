@@ -27,7 +27,7 @@ pub enum ObjectError {
     #[error("{0} already exists and does not belong to this run")]
     Taken(ObjectKey),
     /// Not a kind of object that checks may have.
-    #[error("not an object of a check")]
+    #[error("the object does not belong to a check")]
     Unknown,
 }
 

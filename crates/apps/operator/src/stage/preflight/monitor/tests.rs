@@ -113,7 +113,7 @@ fn end_after_three_crashes_aborts() {
     monitor.observe(observation(1, &waiting), at(1));
     assert_eq!(monitor.end(at(1), true), None);
     monitor.observe(observation(2, &waiting), at(1));
-    insta::assert_snapshot!(rendered(monitor.end(at(1), true)), @"CrashLoopBackOff: stopped after 3 failed attempts; the target release exited with code 101: boom");
+    insta::assert_snapshot!(rendered(monitor.end(at(1), true)), @"CrashLoopBackOff: stopped after 3 failed attempts; the preflight of the target release exited with code 101: boom");
 }
 
 #[test]

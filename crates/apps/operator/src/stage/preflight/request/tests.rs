@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use fairway_api::OperatorCondition;
-use fairway_graph::wire;
-use fairway_risk::Candidate;
+use fairway_graph::cincinnati;
+use fairway_risk::CandidateUpdate;
 use fairway_testkit::objects::release;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn updates(versions: &[&str]) -> Updates {
         .map(|version| json!({"version": version, "payload": release(version).image}))
         .collect();
     let answer = json!({"version": 1, "nodes": nodes, "edges": []}).to_string();
-    let (graph, _) = wire::read("answer", answer.as_bytes()).unwrap();
+    let (graph, _) = cincinnati::read("answer", answer.as_bytes()).unwrap();
     let retrieved = OperatorCondition::new("RetrievedUpdates", false).message("It is down.");
     Updates { graph: Arc::new(graph), retrieved, ..Updates::default() }
 }
@@ -24,7 +24,7 @@ fn updates(versions: &[&str]) -> Updates {
 fn offered(releases: Vec<Release>) -> Updates {
     let versions: Vec<&str> = releases.iter().map(|release| release.version.as_str()).collect();
     let updates = updates(&versions);
-    let candidate = |release| Candidate { release, risks: Vec::new() };
+    let candidate = |release| CandidateUpdate { release, risks: Vec::new() };
     Updates { candidates: releases.into_iter().map(candidate).collect(), ..updates }
 }
 

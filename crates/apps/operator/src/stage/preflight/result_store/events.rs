@@ -10,7 +10,7 @@ use kube::runtime::events::EventType;
 
 use super::ResultStore;
 use super::target_result::TargetResult;
-use crate::event::{Announcer, Told};
+use crate::event::{EventRecorder, PendingEvent};
 use crate::metrics::{self, Ended};
 
 /// Status of the last run of every target, by the name of its record.
@@ -98,7 +98,7 @@ pub(super) fn changes(before: &RunStatuses, after: &RunStatuses) -> Vec<RunChang
 /// Reports status changes of runs by events and metrics.
 pub(super) struct RunReporter {
     statuses: RunStatuses,
-    announcer: Announcer,
+    announcer: EventRecorder,
     metrics: metrics::Preflight,
 }
 
@@ -106,7 +106,7 @@ impl RunReporter {
     /// Starts with the restored status, which is not reported again.
     pub(super) fn new(
         store: &ResultStore,
-        announcer: Announcer,
+        announcer: EventRecorder,
         metrics: metrics::Preflight,
     ) -> Self {
         let reporter = Self { statuses: store.statuses(), announcer, metrics };
@@ -119,7 +119,7 @@ impl RunReporter {
         let statuses = store.statuses();
         for change in changes(&self.statuses, &statuses) {
             if let Some(event) = event(&change) {
-                self.announcer.tell(event);
+                self.announcer.record(event);
             }
             if let Some(how) = ended(&change.phase) {
                 let took = change.began.map(|began| now.duration_since(began));
@@ -150,7 +150,7 @@ fn ended(phase: &RunPhase) -> Option<Ended> {
     }
 }
 
-fn event(RunChange { version, phase, .. }: &RunChange) -> Option<Told> {
+fn event(RunChange { version, phase, .. }: &RunChange) -> Option<PendingEvent> {
     let (type_, reason, note) = match phase {
         RunPhase::Ended => return None,
         RunPhase::Started => {
@@ -170,7 +170,7 @@ fn event(RunChange { version, phase, .. }: &RunChange) -> Option<Told> {
             (EventType::Warning, "PreflightFailed", note)
         }
     };
-    Some(Told::new(type_, reason, &note))
+    Some(PendingEvent::new(type_, reason, &note))
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
         ]
         .into_iter()
         .filter_map(|phase| event(&RunChange { version: "5.2.0".to_owned(), began: None, phase }))
-        .map(|Told { type_, reason, note }| format!("{type_:?} {reason}: {note}"))
+        .map(|PendingEvent { type_, reason, note }| format!("{type_:?} {reason}: {note}"))
         .collect();
         insta::assert_snapshot!(events.join("\n"), @r"
         Normal PreflightStarted: The preflight of 5.2.0 started.

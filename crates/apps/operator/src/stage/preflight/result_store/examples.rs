@@ -3,7 +3,8 @@
 use fairway_api::ClusterVersionStatus;
 use fairway_findings::{CheckKind, CheckReport, CheckStatus, ExecutionStatus, Finding, Reason};
 use fairway_risk::{
-    Acceptance, Candidate, Evaluated, Ledger, Outcomes, Previous, QueryPolicy, Round,
+    Acceptance, CandidateUpdate, EvaluationInput, Ledger, LedgerEvaluation, PreviousEvaluation,
+    QueryOutcomes, QueryPolicy,
 };
 use fairway_testkit::objects::release;
 
@@ -11,14 +12,14 @@ use super::ResultStore;
 use super::tests::{at, begin, check, document, image, store};
 
 /// Evaluates the risks of a cluster at 5.0.0 with updates to 5.1.0, 5.2.0 and 5.3.0.
-fn evaluated(store: &ResultStore) -> Evaluated {
-    let offer = |version: &&str| Candidate { release: release(version), risks: Vec::new() };
+fn evaluated(store: &ResultStore) -> LedgerEvaluation {
+    let offer = |version: &&str| CandidateUpdate { release: release(version), risks: Vec::new() };
     let candidates = ["5.1.0", "5.2.0", "5.3.0"].iter().map(offer).collect();
-    Ledger::new("5.0.0", candidates, store.risks()).evaluate(Round {
-        outcomes: &Outcomes::new(),
+    Ledger::new("5.0.0", candidates, store.risks()).evaluate(EvaluationInput {
+        outcomes: &QueryOutcomes::new(),
         policy: &QueryPolicy::default(),
         acceptance: &Acceptance::default(),
-        previous: &Previous::default(),
+        previous: &PreviousEvaluation::default(),
         now: at(0),
     })
 }

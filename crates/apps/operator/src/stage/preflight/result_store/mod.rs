@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use fairway_api::cluster_version::Release;
 use fairway_findings::Document;
 use fairway_findings::record as records;
-use fairway_risk::Concern;
+use fairway_risk::ReportedRisk;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -137,7 +137,7 @@ impl ResultStore {
     }
 
     /// Risks of all targets.
-    pub(crate) fn risks(&self) -> Vec<Concern> {
+    pub(crate) fn risks(&self) -> Vec<ReportedRisk> {
         self.results().flat_map(|result| risks::to_risks(result, self.on_update)).collect()
     }
 

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::events::RunReporter;
 use super::{Purpose, ResultStore, StartedRun};
-use crate::event::Announcer;
+use crate::event::EventRecorder;
 use crate::metrics;
 use crate::records::Store;
 use crate::stage::preflight::Preflight;
@@ -29,7 +29,7 @@ impl PersistentResults {
         mut store: ResultStore,
         records: Store,
         found: &[ConfigMap],
-        announcer: Announcer,
+        announcer: EventRecorder,
         metrics: metrics::Preflight,
     ) -> Self {
         store.restore(found);

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::target_result::{MAX_RUNS, Purpose, TargetResult, bounded, shorten};
-use crate::records::{PATIENCE, too_slow};
+use crate::records::{REQUEST_TIMEOUT, timed_out};
 use crate::text;
 
 /// Maximum bytes of an entry: the limit of a whole ConfigMap.
@@ -106,9 +106,9 @@ const MAX_RECORDS: u32 = 100;
 pub(crate) async fn load(client: &Client, namespace: &str) -> Result<Vec<ConfigMap>, String> {
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let parameters = ListParams::default().labels(&format!("{LABEL}=true")).limit(MAX_RECORDS);
-    match timeout(PATIENCE, api.list(&parameters)).await {
+    match timeout(REQUEST_TIMEOUT, api.list(&parameters)).await {
         Ok(Ok(found)) => Ok(found.items),
         Ok(Err(error)) => Err(text::chain(&error)),
-        Err(_) => Err(too_slow()),
+        Err(_) => Err(timed_out()),
     }
 }

@@ -7,7 +7,7 @@ use fairway_api::reason::applies;
 use fairway_findings::{
     CheckKind, CheckReport, CheckStatus, Document, ExecutionStatus, Finding, Progress, Reason,
 };
-use fairway_risk::{Claim, Concern, DOCS, Risk, Source, Targets};
+use fairway_risk::{AffectedUpdates, DOCS_URL, ReportedRisk, Risk, RiskAssessment, RiskSource};
 
 use super::target_result::{Purpose, TargetResult};
 use crate::settings::OnUpdate;
@@ -19,17 +19,18 @@ const IN_PROGRESS: &str = "PreflightInProgress";
 const INCOMPLETE: &str = "PreflightIncomplete";
 
 /// Risks of a target release.
-pub(super) fn to_risks(result: &TargetResult, on_update: OnUpdate) -> Vec<Concern> {
+pub(super) fn to_risks(result: &TargetResult, on_update: OnUpdate) -> Vec<ReportedRisk> {
     let latest = result.latest();
     let found = latest.into_iter().flat_map(|document| {
         document.risks.iter().map(|found| finding(result, document, found, on_update))
     });
     let synthetic = in_progress(result).or_else(|| incomplete(result)).map(|(risk, claim)| {
-        let claim = if on_update == OnUpdate::Require { claim } else { claim.as_advice() };
-        risk.claiming(claim)
+        let claim = if on_update == OnUpdate::Require { claim } else { claim.as_advisory() };
+        risk.with_assessment(claim)
     });
-    let targets = Targets::Images([result.release.image.clone()].into_iter().collect());
-    let concern = |risk| Concern { risk, source: Source::Preflight, targets: targets.clone() };
+    let targets = AffectedUpdates::Images([result.release.image.clone()].into_iter().collect());
+    let concern =
+        |risk| ReportedRisk { risk, source: RiskSource::Preflight, targets: targets.clone() };
     found.chain(synthetic).map(concern).collect()
 }
 
@@ -45,14 +46,14 @@ fn finding(
         remediation => format!("{} {remediation}", message.trim()),
     };
     let url = if url.trim().is_empty() { docs() } else { url.clone() };
-    let claim = Claim::new(true, found.reason.to_string(), why(result, document, found));
+    let claim = RiskAssessment::new(true, found.reason.to_string(), why(result, document, found));
     let counts = match on_update {
         OnUpdate::Require => true,
         OnUpdate::Report if result.purpose == Purpose::Update => false,
         OnUpdate::Off | OnUpdate::Report => found.blocks_update(),
     };
-    let claim = if counts { claim } else { claim.as_advice() };
-    Risk::always(name, message, url).claiming(claim)
+    let claim = if counts { claim } else { claim.as_advisory() };
+    Risk::always(name, message, url).with_assessment(claim)
 }
 
 fn why(result: &TargetResult, document: &Document, found: &Finding) -> String {
@@ -93,7 +94,7 @@ fn what_happened(check: &CheckReport) -> String {
 }
 
 /// Risk for a preflight in progress, with its progress.
-fn in_progress(result: &TargetResult) -> Option<(Risk, Claim)> {
+fn in_progress(result: &TargetResult) -> Option<(Risk, RiskAssessment)> {
     if !result.is_checking() {
         return None;
     }
@@ -105,12 +106,12 @@ fn in_progress(result: &TargetResult) -> Option<(Risk, Claim)> {
         || format!("Preflight check for {version} is starting"),
         |document| far(document, Tense::Present),
     );
-    let claim = Claim::new(true, applies::PREFLIGHT_RUNNING, far);
+    let claim = RiskAssessment::new(true, applies::PREFLIGHT_RUNNING, far);
     Some((Risk::always(IN_PROGRESS, message, docs()), claim))
 }
 
 /// Risk for incomplete results, with the reason.
-fn incomplete(result: &TargetResult) -> Option<(Risk, Claim)> {
+fn incomplete(result: &TargetResult) -> Option<(Risk, RiskAssessment)> {
     let version = &result.release.version;
     let current = result.current();
     let failed = |document: &Document| document.execution_status == ExecutionStatus::Failed;
@@ -143,7 +144,7 @@ fn incomplete(result: &TargetResult) -> Option<(Risk, Claim)> {
         )
     };
     let message = format!("Preflight check for {version} {message}");
-    Some((Risk::always(INCOMPLETE, message, docs()), Claim::new(true, reason, why)))
+    Some((Risk::always(INCOMPLETE, message, docs()), RiskAssessment::new(true, reason, why)))
 }
 
 #[derive(Clone, Copy)]
@@ -177,5 +178,5 @@ fn far(document: &Document, tense: Tense) -> String {
 }
 
 fn docs() -> String {
-    format!("{DOCS}#preflights")
+    format!("{DOCS_URL}#preflights")
 }

@@ -258,7 +258,7 @@ fn risks_are_advisory_unless_they_block() {
         store.begin(StartedRun { release: &release, run: "1", purpose }, at(0));
         store.record(&release.image, half("1", CheckStatus::Failed, risks.clone()), at(1));
         let risks = store.risks();
-        let counts = |concern: &&Concern| !concern.risk.claim.as_ref().unwrap().advisory;
+        let counts = |concern: &&ReportedRisk| !concern.risk.claim.as_ref().unwrap().advisory;
         let counted: Vec<&str> =
             risks.iter().filter(counts).map(|concern| concern.risk.name.as_str()).collect();
         assert_eq!(counted, counting, "{on_update:?} {purpose:?}");

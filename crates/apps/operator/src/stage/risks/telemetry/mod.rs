@@ -4,7 +4,7 @@ mod prometheus;
 pub mod reply;
 mod snapshot;
 
-use fairway_risk::{Answer, Failure};
+use fairway_risk::{QueryFailure, QueryResult};
 
 use crate::metrics;
 use crate::settings::MetricsSource;
@@ -34,7 +34,7 @@ impl Telemetry {
     }
 
     /// Evaluates a query now.
-    pub(super) async fn query(&self, query: &str) -> Result<Answer, Failure> {
+    pub(super) async fn query(&self, query: &str) -> Result<QueryResult, QueryFailure> {
         match &self.0 {
             Backend::Prometheus(prometheus) => prometheus.query(query).await.map_err(failure),
             Backend::Snapshot(snapshot) => snapshot.query(query).await.map_err(failure),
@@ -52,6 +52,6 @@ impl Telemetry {
     }
 }
 
-fn failure(error: impl std::error::Error) -> Failure {
-    Failure::asking(&fairway_text::chain(&error))
+fn failure(error: impl std::error::Error) -> QueryFailure {
+    QueryFailure::request_failed(&fairway_text::chain(&error))
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fairway_risk::Answer;
+use fairway_risk::QueryResult;
 use http::header::AUTHORIZATION;
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
@@ -77,7 +77,7 @@ impl Prometheus {
     }
 
     /// Evaluates an instant query. By GET, because authorizing proxies treat POST as a write.
-    pub(super) async fn query(&self, query: &str) -> Result<Answer, QueryError> {
+    pub(super) async fn query(&self, query: &str) -> Result<QueryResult, QueryError> {
         // Without the parameter, Thanos returns partial results. Prometheus ignores it.
         let parameters = [("query", query), ("partial_response", "false")];
         let (status, body) = self.get("api/v1/query", &parameters).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairway_risk::{Answer, ResultType, Sample};
+use fairway_risk::{QueryResult, QueryResultType, Sample};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -27,7 +27,7 @@ pub enum ReplyError {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object with a query result")]
 struct Reply {
     status: String,
     data: Option<Data>,
@@ -55,7 +55,7 @@ struct Series {
 }
 
 /// Parses the response to an instant query; returns its warnings, too.
-pub fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), ReplyError> {
+pub fn read(status: StatusCode, body: &[u8]) -> Result<(QueryResult, Vec<String>), ReplyError> {
     let reply = match serde_json::from_slice::<Reply>(body) {
         Ok(reply) => reply,
         // A proxy in front of Prometheus responds in its own format.
@@ -68,11 +68,11 @@ pub fn read(status: StatusCode, body: &[u8]) -> Result<(Answer, Vec<String>), Re
     let answer = match reply.data {
         None => return Err(ReplyError::Malformed("no data".to_owned())),
         Some(Data::Vector(series)) => {
-            Answer::Samples(series.into_iter().map(sample).collect::<Result<_, _>>()?)
+            QueryResult::Samples(series.into_iter().map(sample).collect::<Result<_, _>>()?)
         }
-        Some(Data::Scalar(_)) => Answer::Other(ResultType::Scalar),
-        Some(Data::Matrix(_)) => Answer::Other(ResultType::Range),
-        Some(Data::String(_)) => Answer::Other(ResultType::Text),
+        Some(Data::Scalar(_)) => QueryResult::Other(QueryResultType::Scalar),
+        Some(Data::Matrix(_)) => QueryResult::Other(QueryResultType::Range),
+        Some(Data::String(_)) => QueryResult::Other(QueryResultType::Text),
     };
     Ok((answer, reply.warnings.unwrap_or_default()))
 }
@@ -91,7 +91,7 @@ mod tests {
 
     fn parsed(status: u16, body: &str) -> String {
         match read(StatusCode::from_u16(status).unwrap(), body.as_bytes()) {
-            Ok((Answer::Samples(samples), warnings)) => {
+            Ok((QueryResult::Samples(samples), warnings)) => {
                 let samples: Vec<_> = samples.iter().map(ToString::to_string).collect();
                 format!("Samples [{}] {warnings:?}", samples.join("; "))
             }

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use fairway_promql::evaluate::{self, EvaluationError, evaluate};
-use fairway_promql::snapshot::{Limits, Snapshot, SnapshotError};
+use fairway_promql::snapshot::{Snapshot, SnapshotError, SnapshotLimits};
 use fairway_promql::{ParseError, Query};
-use fairway_risk::Answer;
+use fairway_risk::QueryResult;
 use jiff::Timestamp;
 
 use crate::sync::lock;
@@ -49,18 +49,18 @@ impl SnapshotFile {
     }
 
     /// Evaluates a query.
-    pub(super) async fn query(&self, query: &str) -> Result<Answer, QueryError> {
+    pub(super) async fn query(&self, query: &str) -> Result<QueryResult, QueryError> {
         let this = self.clone();
         let query = Query::parse(query)?;
         // A large file and an expensive query take seconds and would block other tasks.
         tokio::task::spawn_blocking(move || this.answer(&query, fairway_clock::now())).await?
     }
 
-    fn answer(&self, query: &Query, now: Timestamp) -> Result<Answer, QueryError> {
+    fn answer(&self, query: &Query, now: Timestamp) -> Result<QueryResult, QueryError> {
         let snapshot = self.snapshot(now)?;
         // Samples with timestamps are evaluated at their time.
         let at = snapshot.latest().unwrap_or(now);
-        Ok(evaluate(query, &snapshot, at, &evaluate::Limits::default())?.into())
+        Ok(evaluate(query, &snapshot, at, &evaluate::EvaluationLimits::default())?.into())
     }
 
     fn snapshot(&self, now: Timestamp) -> Result<Arc<Snapshot>, QueryError> {
@@ -71,7 +71,7 @@ impl SnapshotFile {
         if let Some(known) = read.as_ref().filter(|known| known.stamp == stamp) {
             return Ok(Arc::clone(&known.snapshot));
         }
-        let limits = Limits::default();
+        let limits = SnapshotLimits::default();
         let text = read_text(&self.path, limits.bytes).map_err(failed)?;
         let malformed = |source| QueryError::Malformed { path: self.path.clone(), source };
         let snapshot = Arc::new(Snapshot::parse(&text, now, &limits).map_err(malformed)?);
@@ -95,7 +95,7 @@ mod tests {
         let query = Query::parse(query).unwrap();
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         match file.answer(&query, now) {
-            Ok(Answer::Samples(samples)) => {
+            Ok(QueryResult::Samples(samples)) => {
                 samples.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
             }
             Ok(other) => format!("{other:?}"),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use fairway_api::cluster_version::UpdateHistory;
 use fairway_api::reason::{release_accepted, rollout as reason};
-use fairway_release::inclusion::Filter;
+use fairway_release::inclusion::ManifestFilter;
 
 use super::*;
 use crate::payload::Payload;
@@ -124,7 +124,7 @@ pub(super) fn target(version: &str) -> Target {
         is_read: true,
         verified: false,
         accepted_risks: None,
-        filter: Filter::default(),
+        filter: ManifestFilter::default(),
         capabilities: Capabilities::default(),
         release_accepted: accepted,
     }

@@ -225,10 +225,10 @@ fn compose_with_blocking_failures_names_them() {
     let failures = objects.map(forbidden);
     cluster.set_progress(Phase::Updating, 2, &[&failures[..], &[updating("dns")]].concat());
     insta::assert_snapshot!(cluster.compose_failing(140), @r#"
-    Failing=True since 120s | MultipleErrors | Multiple errors are preventing progress:
+    Failing=True since 120s | MultipleErrors | Several errors block the rollout:
     * Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it
     * Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it
-    Progressing=True since 60s | MultipleErrors | Unable to apply 5.1.0: multiple errors are preventing progress: Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it; Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it; 2 of 100 done (2% complete)
+    Progressing=True since 60s | MultipleErrors | Unable to apply 5.1.0: several errors block the rollout: Could not update configmap "a/b" (3 of 100): the server has forbidden updates to it; Could not update deployment "c/d" (7 of 100): the server has forbidden updates to it; 2 of 100 done (2% complete)
     "#);
     cluster.set_progress(Phase::Updating, 50, &[updating("dns")]);
     insta::assert_snapshot!(cluster.compose_failing(150), @"

@@ -1,8 +1,8 @@
 use fairway_api::cluster_version::{MatchingRule, MatchingRuleType, PromQl, Update};
 use fairway_api::reason::release_accepted;
 use fairway_risk::{
-    Acceptance, Candidate, Claim, Concern, Ledger, Outcomes, Previous, QueryPolicy, Risk, Round,
-    Source, Targets,
+    Acceptance, AffectedUpdates, CandidateUpdate, EvaluationInput, Ledger, PreviousEvaluation,
+    QueryOutcomes, QueryPolicy, ReportedRisk, Risk, RiskAssessment, RiskSource,
 };
 use fairway_testkit::objects::{beginning, release};
 
@@ -17,20 +17,20 @@ fn ledger(looked_at: bool) -> Ledger {
         let url = format!("https://example.com/{name}");
         Risk::always(name, format!("{name} may break the cluster."), url)
     };
-    let edge = |version: &str, risks: &[&str]| Candidate {
+    let edge = |version: &str, risks: &[&str]| CandidateUpdate {
         release: release(version),
         risks: risks.iter().map(|name| risk(name).into()).collect(),
     };
-    let found = |name: &str, claim: Claim| Concern {
-        risk: risk(name).claiming(claim),
-        source: Source::Preflight,
-        targets: Targets::Images([release("5.2.0").image].into_iter().collect()),
+    let found = |name: &str, claim: RiskAssessment| ReportedRisk {
+        risk: risk(name).with_assessment(claim),
+        source: RiskSource::Preflight,
+        targets: AffectedUpdates::Images([release("5.2.0").image].into_iter().collect()),
     };
-    let validated = Claim::new(true, "PreflightValidation", "It was found.");
-    let not_upgradeable = Concern {
+    let validated = RiskAssessment::new(true, "PreflightValidation", "It was found.");
+    let not_upgradeable = ReportedRisk {
         risk: risk("ClusterOperatorUpgradeable-dns"),
-        source: Source::Upgradeable("dns".to_owned()),
-        targets: Targets::MinorOrMajor,
+        source: RiskSource::Upgradeable("dns".to_owned()),
+        targets: AffectedUpdates::MinorOrMajor,
     };
     let query = |query: &str| MatchingRule {
         type_: MatchingRuleType::PromQl,
@@ -39,13 +39,13 @@ fn ledger(looked_at: bool) -> Ledger {
     };
     let evaluated = Risk { matching_rules: vec![query("exposed")], ..risk("SlowDisk") };
     let candidates = vec![
-        Candidate { release: release("5.0.6"), risks: vec![evaluated.into()] },
+        CandidateUpdate { release: release("5.0.6"), risks: vec![evaluated.into()] },
         edge("5.0.4", &[]),
         edge("5.0.5", &["DiskLoss"]),
         edge("5.1.0", &["DiskLoss", "NetworkLoss"]),
         edge("5.2.0", &[]),
     ];
-    let found = [found("OldKernel", validated.clone()), found("SlowBoot", validated.as_advice())];
+    let found = [found("OldKernel", validated.clone()), found("SlowBoot", validated.as_advisory())];
     let found = found.into_iter().filter(|_| looked_at);
     let concerns = [not_upgradeable].into_iter().chain(found).collect();
     Ledger::new("5.0.3", candidates, concerns)
@@ -57,9 +57,9 @@ struct Scenario<'a> {
     forced: bool,
     withdrawn: bool,
     offered: bool,
-    looked_at: Option<Outcome>,
+    looked_at: Option<PreflightOutcome>,
     unverified: Option<&'a str>,
-    unaccepted: UnacceptedRisks,
+    unaccepted: UnacceptedRiskPolicy,
 }
 
 /// An update to an offered version.
@@ -72,7 +72,7 @@ fn to(version: &str) -> Scenario<'_> {
         offered: true,
         looked_at: None,
         unverified: None,
-        unaccepted: UnacceptedRisks::Gate,
+        unaccepted: UnacceptedRiskPolicy::Gate,
     }
 }
 
@@ -84,11 +84,11 @@ fn decided(scenario: &Scenario) -> Result<Option<String>, Decision> {
     let update: Update = serde_json::from_value(accepted).unwrap();
     let verdict = ledger(scenario.looked_at.is_some()).verdict(
         &release,
-        Round {
-            outcomes: &Outcomes::new(),
+        EvaluationInput {
+            outcomes: &QueryOutcomes::new(),
             policy: &QueryPolicy::default(),
             acceptance: &Acceptance::read(Some(&update), None),
-            previous: &Previous::default(),
+            previous: &PreviousEvaluation::default(),
             now: beginning().0,
         },
     );
@@ -179,7 +179,7 @@ fn check_of_patch_ignores_risks_of_minor_updates() {
 
 #[test]
 fn check_with_recorded_risks_requires_only_upgradeable() {
-    let scenario = Scenario { unaccepted: UnacceptedRisks::Record, ..to("5.1.0") };
+    let scenario = Scenario { unaccepted: UnacceptedRiskPolicy::Record, ..to("5.1.0") };
     insta::assert_snapshot!(refused(&scenario), @"
     False UnacceptedRisks
     The update to 5.1.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
@@ -211,7 +211,7 @@ fn check_of_unknown_update_records_it() {
 
 #[test]
 fn check_before_evaluation_is_pending() {
-    for unaccepted in [UnacceptedRisks::Gate, UnacceptedRisks::Record] {
+    for unaccepted in [UnacceptedRiskPolicy::Gate, UnacceptedRiskPolicy::Record] {
         let refused = decided(&Scenario { unaccepted, ..to("5.0.6") }).unwrap_err();
         assert_eq!(refused, decision::waiting(), "{unaccepted:?}");
     }
@@ -245,7 +245,7 @@ fn check_forced_waives_preconditions() {
     * Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.3, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
     * The update to 5.2.0 has unaccepted risks. Applying to this cluster: ClusterOperatorUpgradeable-dns. To accept them and continue: fairway upgrade accept ClusterOperatorUpgradeable-dns
     "#);
-    insta::assert_snapshot!(refused(&Scenario { unaccepted: UnacceptedRisks::Record, ..to("5.0.1") }), @r#"
+    insta::assert_snapshot!(refused(&Scenario { unaccepted: UnacceptedRiskPolicy::Record, ..to("5.0.1") }), @r#"
     False PreconditionChecks
     Preconditions failed for payload loaded version="5.0.1" image="registry.example/release@sha256:e48643ad58cc89d0b4e29e15c80fcdb4c348bb6f771c7cddaa244773ce2f5f6b": Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": 5.0.1 is older than 5.0.3; a rollback is supported only to the previous release, 5.0.2
     "#);
@@ -281,7 +281,7 @@ fn verify_version_of_other_version_refuses() {
     let refused = ProposedUpdate {
         request: &request,
         from: Version::new(5, 0, 3),
-        verdict: Verdict { release: has.clone(), exposures: Vec::new() },
+        verdict: UpdateVerdict { release: has.clone(), exposures: Vec::new() },
         release: has,
         to: &Version::new(5, 0, 9),
         previous: None,
@@ -292,7 +292,7 @@ fn verify_version_of_other_version_refuses() {
         is_answered: true,
         has_channel: true,
         unverified: None,
-        unaccepted: UnacceptedRisks::Gate,
+        unaccepted: UnacceptedRiskPolicy::Gate,
         now: beginning().0,
     }
     .verify_version();
@@ -302,9 +302,9 @@ fn verify_version_of_other_version_refuses() {
 #[test]
 fn check_of_skip_level_update_requires_recent_preflight() {
     let findings = vec!["OldKernel".to_owned()];
-    let found = Outcome { complete: true, findings, ..Outcome::default() };
-    let running = Outcome { complete: false, ..found.clone() };
-    let scenario = |looked_at: &Outcome, accepts: &'static [&'static str]| Scenario {
+    let found = PreflightOutcome { complete: true, findings, ..PreflightOutcome::default() };
+    let running = PreflightOutcome { complete: false, ..found.clone() };
+    let scenario = |looked_at: &PreflightOutcome, accepts: &'static [&'static str]| Scenario {
         accepts,
         looked_at: Some(looked_at.clone()),
         ..to("5.2.0")
@@ -319,7 +319,7 @@ fn check_of_skip_level_update_requires_recent_preflight() {
     assert!(refused(&scenario(&running, accepts)).contains("SkipLevelNotChecked"));
     for (hours, is_too_old) in [(0, false), (24, false), (25, true), (24 * 90, true)] {
         let left = Some(beginning().0 - SignedDuration::from_hours(hours));
-        let decided = decided(&scenario(&Outcome { left, ..found.clone() }, accepts));
+        let decided = decided(&scenario(&PreflightOutcome { left, ..found.clone() }, accepts));
         assert_eq!(decided.is_err(), is_too_old, "{hours}");
     }
     insta::assert_snapshot!(accepted(&scenario(&found, accepts)), @r"

@@ -74,7 +74,8 @@ struct ClusterPreflight {
     exit_code: u8,
     /// Result of the request, `null` if no preflight was requested.
     outcome: Option<Asked>,
-    /// Error that prevented the request, `null` if the cluster already has the release.
+    /// Error that prevented the request, `null` if there is none, as when the cluster already has
+    /// the release.
     error: Option<ClusterError>,
 }
 

@@ -3,7 +3,7 @@
 mod text;
 
 use fairway_insight::FleetReport;
-use fairway_insight::fleet::{ClusterError, Member, Readiness, Said};
+use fairway_insight::fleet::{ClusterError, ClusterSnapshot, FleetMember, Readiness};
 use futures::join;
 use jiff::Timestamp;
 
@@ -40,39 +40,42 @@ pub(super) fn run(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<E
     })
 }
 
-async fn gather(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<Vec<Member>> {
+async fn gather(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<Vec<FleetMember>> {
     let parallel = args.members.parallel;
-    let (names, said): (Vec<String>, Vec<Result<Said, ClusterError>>) = if let Some(dir) = &args.dir
-    {
-        let recorded = clusters::recorded(dir)?;
-        let read = |member| read_recorded(member, args.at);
-        let said = concurrency::each(&recorded, parallel, printer, read).await;
-        (recorded.into_iter().map(|member| member.name).collect(), said)
-    } else {
-        let live = clusters::live(&args.members)?;
-        let said = concurrency::each(&live, parallel, printer, read_live).await;
-        (live.into_iter().map(|member| member.name).collect(), said)
-    };
-    Ok(names.into_iter().zip(said).map(|(name, said)| Member { name, said }).collect())
+    let (names, said): (Vec<String>, Vec<Result<ClusterSnapshot, ClusterError>>) =
+        if let Some(dir) = &args.dir {
+            let recorded = clusters::recorded(dir)?;
+            let read = |member| read_recorded(member, args.at);
+            let said = concurrency::each(&recorded, parallel, printer, read).await;
+            (recorded.into_iter().map(|member| member.name).collect(), said)
+        } else {
+            let live = clusters::live(&args.members)?;
+            let said = concurrency::each(&live, parallel, printer, read_live).await;
+            (live.into_iter().map(|member| member.name).collect(), said)
+        };
+    Ok(names.into_iter().zip(said).map(|(name, said)| FleetMember { name, said }).collect())
 }
 
 /// Reads a live cluster.
-async fn read_live(member: &LiveCluster) -> anyhow::Result<Said> {
+async fn read_live(member: &LiveCluster) -> anyhow::Result<ClusterSnapshot> {
     let cluster = Cluster::connect(&member.access).await?;
     read_state(&Source::Live(Box::new(cluster))).await
 }
 
 /// Reads a recorded cluster.
-async fn read_recorded(member: &RecordedCluster, at: Option<Timestamp>) -> anyhow::Result<Said> {
+async fn read_recorded(
+    member: &RecordedCluster,
+    at: Option<Timestamp>,
+) -> anyhow::Result<ClusterSnapshot> {
     let recording = Recording::open(std::slice::from_ref(&member.path), at)?;
     read_state(&Source::Recorded(recording)).await
 }
 
-async fn read_state(source: &Source) -> anyhow::Result<Said> {
+async fn read_state(source: &Source) -> anyhow::Result<ClusterSnapshot> {
     let (version, records) = join!(source.cluster_version(), Records::of_source(source));
     let version = version?;
     let now = source.moment_of(&version).await?.now();
     let preflights = of_a_fleet::known(&version, &records, now);
     let preflights_unread = of_a_fleet::unread(&version, &records);
-    Ok(Said { version, preflights, preflights_unread, now })
+    Ok(ClusterSnapshot { version, preflights, preflights_unread, now })
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use fairway_insight::FleetReport;
 use fairway_insight::fleet::{
     Blocker, ClusterReport, CommonRisk, Preflight, PreflightResult, Readiness, Scope, TargetReport,
-    Verdict,
+    TargetState,
 };
 use fairway_insight::recommend::CANNOT_RETRIEVE_UPDATES;
 use fairway_text::counted;
@@ -25,7 +25,7 @@ const MAX_RISKS: usize = 10;
 /// An empty cell.
 const EMPTY_CELL: &str = "–";
 
-/// Report on a fleet, and the maximum width of its table.
+/// Updates and blockers of several clusters.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Shown<'a> {
     #[serde(flatten)]
@@ -205,13 +205,13 @@ fn rows(cluster: &ClusterReport, max_names: usize) -> Vec<Row> {
 /// The state of an update.
 fn update(target: &TargetReport, max_names: usize) -> String {
     let verdict = match target.verdict {
-        Verdict::Recommended => "recommended",
-        Verdict::NotRecommended => "not recommended",
-        Verdict::Unknown => "unknown",
-        Verdict::NotOffered => "not available",
-        Verdict::Current => "already updated",
-        Verdict::Older => "already newer",
-        Verdict::InProgress => "in progress",
+        TargetState::Recommended => "recommended",
+        TargetState::NotRecommended => "not recommended",
+        TargetState::Unknown => "unknown",
+        TargetState::NotOffered => "not available",
+        TargetState::Current => "already updated",
+        TargetState::Older => "already newer",
+        TargetState::InProgress => "in progress",
     };
     let reason = || target.reason.iter().find(|reason| !reason.is_empty());
     let why = names(&target.risks, max_names).or_else(|| Some(OneLine(reason()?).to_string()));
@@ -277,7 +277,7 @@ fn summary(report: &FleetReport) -> String {
 /// Whether a cluster runs the target or a later version.
 fn needs_no_update(cluster: &ClusterReport) -> bool {
     let is_over =
-        |target: &TargetReport| matches!(target.verdict, Verdict::Current | Verdict::Older);
+        |target: &TargetReport| matches!(target.verdict, TargetState::Current | TargetState::Older);
     cluster.readiness == Readiness::Ready && cluster.targets.iter().all(is_over)
 }
 

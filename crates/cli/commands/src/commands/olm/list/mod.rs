@@ -5,9 +5,12 @@ mod text;
 use std::collections::BTreeSet;
 
 use fairway_api::{ClusterVersion, Version};
-use fairway_compat::olm::apis::{Outlook, Prospect};
+use fairway_compat::olm::apis::{ApiAvailability, ApiForecast};
 use fairway_compat::olm::catalog::OperatorUpgrade;
-use fairway_compat::olm::{Declaration, Guard, Operator, Origin, Policy, Stream, Verdict};
+use fairway_compat::olm::{
+    DeclarationSource, MaximumVersion, MinorVersion, OlmCheck, OlmOperator, OlmPolicy,
+    OperatorVerdict,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,7 +41,7 @@ pub(crate) fn run(args: &OlmListArgs, printer: &Printer) -> anyhow::Result<ExitS
 struct List {
     /// Minor version of the cluster, if ClusterVersion reports it.
     #[schemars(with = "Option<String>")]
-    cluster_version: Option<Stream>,
+    cluster_version: Option<MinorVersion>,
     /// Operators that OLM has installed.
     operators: Vec<Row>,
     /// Data that could not be read.
@@ -55,12 +58,12 @@ struct Row {
     name: String,
     /// Maximum cluster version that the operator declares.
     #[schemars(with = "Option<String>")]
-    maximum: Option<Stream>,
+    maximum: Option<MinorVersion>,
     /// Whether the cluster already runs a later version than the maximum.
     maximum_exceeded: bool,
     /// Source of the declaration.
     #[schemars(with = "Option<String>")]
-    declaration_source: Option<Origin>,
+    declaration_source: Option<DeclarationSource>,
     /// Error in the declaration.
     declaration_error: Option<String>,
     /// Declaration of the installed operator, if the catalog declares another one.
@@ -79,7 +82,7 @@ struct Target {
     /// Version of the target release.
     version: Version,
     /// Whether the operator supports the target release.
-    verdict: Verdict,
+    verdict: OperatorVerdict,
     /// Version of the operator that supports the target release.
     remediation: Option<OperatorUpgrade>,
     /// Availability of the APIs that the operator uses, if the removed APIs are known.
@@ -89,7 +92,7 @@ struct Target {
 /// Availability of the APIs of an operator in a target release.
 #[derive(Serialize, JsonSchema)]
 struct Apis {
-    /// Summary.
+    /// Summary of the availability of the APIs.
     status: ApiStatus,
     /// Human-readable details.
     message: String,
@@ -103,7 +106,7 @@ enum ApiStatus {
     Present,
     /// The target does not serve some of the APIs.
     Missing,
-    /// The permissions have wildcards, or name no versions.
+    /// Unknown: the permissions contain wildcards, or no API versions.
     Unknown,
 }
 
@@ -113,30 +116,30 @@ enum ApiStatus {
 struct MissingApis {
     /// First minor version without these APIs.
     #[schemars(with = "String")]
-    first_version: Stream,
+    first_version: MinorVersion,
     /// Human-readable details.
     message: String,
 }
 
 impl List {
-    fn new(state: State, to: Option<&Version>, policy: Policy) -> Self {
+    fn new(state: State, to: Option<&Version>, policy: OlmPolicy) -> Self {
         let running = state.running();
         let mut targets: BTreeSet<Version> =
             state.cluster.as_ref().map(update_versions).unwrap_or_default();
         targets.extend(to.cloned());
-        let base = running.unwrap_or(Stream::new(0, 0));
-        let guard = Guard::new(state.operators, base, policy);
+        let base = running.unwrap_or(MinorVersion::new(0, 0));
+        let guard = OlmCheck::new(state.operators, base, policy);
         // Without the running version, updates cannot be evaluated.
         let targets = running.map(|running| (running, targets));
-        let row = |operator: &Operator| Row::new(operator, targets.as_ref(), policy);
+        let row = |operator: &OlmOperator| Row::new(operator, targets.as_ref(), policy);
         let operators = guard.operators().iter().map(row).collect();
         Self { cluster_version: running, operators, limitations: state.left_out }
     }
 
     fn status(&self, to: Option<&Version>) -> ExitStatus {
         let Some(to) = to else { return ExitStatus::Success };
-        let fails = |it: &Target| it.version == *to && it.verdict == Verdict::WillNotRun;
-        let loses = |it: &MissingApis| it.first_version <= Stream::of(to);
+        let fails = |it: &Target| it.version == *to && it.verdict == OperatorVerdict::WillNotRun;
+        let loses = |it: &MissingApis| it.first_version <= MinorVersion::from_version(to);
         let is_against = |operator: &Row| {
             operator.targets.iter().any(fails) || operator.missing_apis.as_ref().is_some_and(loses)
         };
@@ -163,9 +166,9 @@ fn update_versions(cluster: &ClusterVersion) -> BTreeSet<Version> {
 
 impl Row {
     fn new(
-        operator: &Operator,
-        targets: Option<&(Stream, BTreeSet<Version>)>,
-        policy: Policy,
+        operator: &OlmOperator,
+        targets: Option<&(MinorVersion, BTreeSet<Version>)>,
+        policy: OlmPolicy,
     ) -> Self {
         let target = |running, version| Target::new(operator, policy, running, version);
         let maximum = operator.declared.maximum();
@@ -175,11 +178,11 @@ impl Row {
             versions.iter().rev().map(|version| target(*running, version)).collect()
         });
         let (declaration_source, declaration_error) = match &operator.declared {
-            Declaration::Missing => (None, None),
-            Declaration::Maximum(_, origin) => (Some(origin.clone()), None),
-            Declaration::Invalid(why) => (None, Some(why.to_string())),
+            MaximumVersion::Missing => (None, None),
+            MaximumVersion::Maximum(_, origin) => (Some(origin.clone()), None),
+            MaximumVersion::Invalid(why) => (None, Some(why.to_string())),
         };
-        let loss = operator.apis.as_ref().and_then(Prospect::loss);
+        let loss = operator.apis.as_ref().and_then(ApiForecast::loss);
         let missing_apis = loss.map(|(first_version, outlook)| MissingApis {
             first_version,
             message: outlook.to_string(),
@@ -205,11 +208,16 @@ impl Row {
 }
 
 impl Target {
-    fn new(operator: &Operator, policy: Policy, running: Stream, version: &Version) -> Self {
-        let to = Stream::of(version);
+    fn new(
+        operator: &OlmOperator,
+        policy: OlmPolicy,
+        running: MinorVersion,
+        version: &Version,
+    ) -> Self {
+        let to = MinorVersion::from_version(version);
         let verdict = policy.verdict(&operator.declared, running, to);
-        let remediation =
-            (verdict == Verdict::WillNotRun).then(|| operator.way_out(policy, running, to));
+        let remediation = (verdict == OperatorVerdict::WillNotRun)
+            .then(|| operator.nearest_upgrade(policy, running, to));
         let apis = operator.apis.as_ref().and_then(|apis| apis.on(to));
         Self {
             version: version.clone(),
@@ -221,21 +229,21 @@ impl Target {
 }
 
 impl Apis {
-    fn of(outlook: &Outlook) -> Self {
+    fn of(outlook: &ApiAvailability) -> Self {
         let status = match outlook {
-            Outlook::AllPresent => ApiStatus::Present,
-            Outlook::Missing(_) => ApiStatus::Missing,
-            Outlook::CannotTell { .. } => ApiStatus::Unknown,
+            ApiAvailability::AllPresent => ApiStatus::Present,
+            ApiAvailability::Missing(_) => ApiStatus::Missing,
+            ApiAvailability::CannotTell { .. } => ApiStatus::Unknown,
         };
         Self { status, message: outlook.to_string() }
     }
 }
 
-fn describe(declared: &Declaration) -> String {
+fn describe(declared: &MaximumVersion) -> String {
     match declared {
-        Declaration::Missing => "nothing".to_owned(),
-        Declaration::Maximum(maximum, origin) => format!("{maximum} in the {origin}"),
-        Declaration::Invalid(why) => why.to_string(),
+        MaximumVersion::Missing => "nothing".to_owned(),
+        MaximumVersion::Maximum(maximum, origin) => format!("{maximum} in the {origin}"),
+        MaximumVersion::Invalid(why) => why.to_string(),
     }
 }
 

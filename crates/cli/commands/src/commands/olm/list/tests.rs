@@ -60,7 +60,7 @@ fn state() -> Vec<Value> {
 }
 
 fn list(to: Option<&Version>) -> List {
-    List::new(State::from_objects(state()), to, Policy::default())
+    List::new(State::from_objects(state()), to, OlmPolicy::default())
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn text_lists_every_operator() {
     The cluster runs 4.8.
 
     team/behind.v1
-      supports up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), exceeded by the cluster
+      supports up to 4.6 (annotation operators.coreos.com/maxOpenShiftVersion), exceeded by the cluster version
       4.10.0, 4.9.1, 4.9.0: will not run
       4.8.5: upgradeable
 
@@ -103,7 +103,7 @@ fn text_lists_every_operator() {
       4.10.0, 4.9.1, 4.9.0: may not run
       4.8.5: upgradeable
 
-    For 1 operator it is unknown whether all APIs stay available, because permissions contain wildcards or no versions. For details, use -o json.
+    For 1 operator it is unknown whether all APIs stay available, because permissions contain wildcards or omit API versions. For details, use -o json.
     "#);
 }
 
@@ -182,7 +182,7 @@ fn document_has_apis_for_every_target() {
         |it: &Value| ["version", "wild.v1"].iter().any(|name| it["metadata"]["name"] == *name);
     let objects = state().into_iter().filter(is_about_it).collect();
     let to = Version::new(5, 1, 0);
-    let list = List::new(State::from_objects(objects), Some(&to), Policy::default());
+    let list = List::new(State::from_objects(objects), Some(&to), OlmPolicy::default());
     let told = list.operators[0].targets.iter().map(|target| {
         let apis = serde_json::to_string(&target.apis).unwrap();
         format!("{}: {apis}", target.version)
@@ -208,7 +208,7 @@ fn requested_version_decides_the_exit_code() {
     assert_eq!(status("4.9.7"), ExitStatus::Refused);
     assert_eq!(list(None).status(None), ExitStatus::Success);
     let to = Version::new(4, 9, 0);
-    let unknown = List::new(State::default(), Some(&to), Policy::default());
+    let unknown = List::new(State::default(), Some(&to), OlmPolicy::default());
     assert_eq!(unknown.status(Some(&to)), ExitStatus::Unknown);
     insta::assert_snapshot!(unknown, @"
     The version of the cluster is unknown.
@@ -232,7 +232,7 @@ fn catalog_files_have_nearer_versions() {
     let etcd = |stands_for: Option<&str>| {
         let mut state = State::from_objects(state());
         state.add_catalog(stands_for, directory.path()).unwrap();
-        let list = List::new(state, None, Policy::default());
+        let list = List::new(state, None, OlmPolicy::default());
         list.operators[1].to_string().replace(&directory.path().display().to_string(), "DIR")
     };
     insta::assert_snapshot!(etcd(None), @"
@@ -251,11 +251,11 @@ fn catalog_files_have_nearer_versions() {
 fn missing_apis_and_unread_data_decide_the_exit_code() {
     let status = |running: &str, limitations: &[&str], to: &str| {
         let missing_apis =
-            MissingApis { first_version: Stream::new(4, 12), message: String::new() };
-        let operator = Operator::read("team", "uses.v1", &BTreeMap::new());
-        let row = Row::new(&operator, None, Policy::default());
+            MissingApis { first_version: MinorVersion::new(4, 12), message: String::new() };
+        let operator = OlmOperator::read("team", "uses.v1", &BTreeMap::new());
+        let row = Row::new(&operator, None, OlmPolicy::default());
         let list = List {
-            cluster_version: Stream::parse(running),
+            cluster_version: MinorVersion::parse(running),
             operators: vec![Row { missing_apis: Some(missing_apis), ..row }],
             limitations: limitations.iter().map(ToString::to_string).collect(),
         };

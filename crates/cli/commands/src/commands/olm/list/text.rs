@@ -30,7 +30,8 @@ impl fmt::Display for List {
             write!(
                 f,
                 "\n\nFor {in_doubt} {operators} it is unknown whether all APIs stay available, \
-                 because permissions contain wildcards or no versions. For details, use -o json."
+                 because permissions contain wildcards or omit API versions. For details, use \
+                 -o json."
             )?;
         }
         for part in limitations {
@@ -43,7 +44,7 @@ impl fmt::Display for List {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { namespace, name, maximum, .. } = self;
-        let exceeded = if self.maximum_exceeded { ", exceeded by the cluster" } else { "" };
+        let exceeded = if self.maximum_exceeded { ", exceeded by the cluster version" } else { "" };
         write!(f, "{}/{}", OneLine(namespace), OneLine(name))?;
         match (maximum, &self.declaration_source, &self.declaration_error) {
             (Some(maximum), Some(origin), _) => {

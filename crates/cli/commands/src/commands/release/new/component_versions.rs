@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context;
 use fairway_api::Version;
 use fairway_registry::contents;
-use fairway_release::Draft;
-use fairway_release::draft::{DraftWarning, Operator};
+use fairway_release::ReleaseBuilder;
+use fairway_release::builder::{BuildWarning, Operator};
 use fairway_release::image_references::{ComponentVersions, VERSIONS_LABEL, component_versions};
 use tokio::runtime::Runtime;
 
@@ -20,7 +20,7 @@ use crate::printer::Printer;
 /// does not have. Registries are contacted only for those.
 pub(super) fn complete(
     operators: &[Operator],
-    draft: &mut Draft,
+    draft: &mut ReleaseBuilder,
     args: &NewArgs,
     runtime: &Runtime,
     printer: &Printer,
@@ -47,7 +47,7 @@ pub(super) fn complete(
                     Ok(found) => draft.declare(name, found),
                     Err(error) if args.allow_unresolved => {
                         let (image, reason) = (image.clone(), format!("{error:#}"));
-                        draft.warn(DraftWarning::UnknownVersions { image, reason });
+                        draft.warn(BuildWarning::UnknownVersions { image, reason });
                     }
                     Err(error) => return Err(error.context(unreadable(&image, &wanted))),
                 }
@@ -59,7 +59,7 @@ pub(super) fn complete(
         for component in &wanted {
             match agree(component, &declared) {
                 Err(WithHint { message, .. }) if args.allow_unresolved => {
-                    draft.warn(DraftWarning::VersionConflict(message));
+                    draft.warn(BuildWarning::VersionConflict(message));
                 }
                 agreed => agreed?,
             }

@@ -6,11 +6,11 @@ use anyhow::Context;
 use fairway_install::manifests::{
     TextFiles, monitoring_manifests, openshift_manifests, own_manifests,
 };
-use fairway_release::draft::{DraftError, DraftProblem, DraftWarning, Operator};
+use fairway_release::builder::{BuildError, BuildProblem, BuildWarning, Operator};
 use fairway_release::inclusion::is_for_no_cluster;
 use fairway_release::metadata::key;
 use fairway_release::{
-    Draft, DraftedRelease, ImageReferences, Manifest, Release, ReleaseMetadata, Verification,
+    BuiltRelease, ImageReferences, Manifest, Release, ReleaseBuilder, ReleaseMetadata, Verification,
 };
 use tokio::runtime::Runtime;
 
@@ -33,9 +33,9 @@ pub(super) fn finished(
     args: &NewArgs,
     runtime: &Runtime,
     printer: &Printer,
-) -> anyhow::Result<DraftedRelease> {
+) -> anyhow::Result<BuiltRelease> {
     let ImageReferences { images, versions, default_versions, .. } = inputs::images(args)?;
-    let draft = Draft::new(metadata(args)?, images, args.metadata.created);
+    let draft = ReleaseBuilder::new(metadata(args)?, images, args.metadata.created);
     let mut draft = draft.allow_unresolved(args.allow_unresolved);
     for (image, versions) in versions {
         draft.declare(&image, versions);
@@ -44,7 +44,7 @@ pub(super) fn finished(
         draft.set_default_version(component, version);
     }
     for (component, version) in &unique(&args.component_version, "--component-version")? {
-        draft.brings(component, version);
+        draft.set_version(component, version);
     }
     add(&mut draft, own_manifests());
     let operators: Vec<Operator> = inputs::operators(args, printer)?;
@@ -65,12 +65,16 @@ pub(super) fn finished(
         drafted
     };
     let unusable = |_: &_| printer.warnings(&warnings(&drafted));
-    let trust = Verification::of(&drafted.release.manifests).inspect_err(unusable);
+    let trust = Verification::from_manifests(&drafted.release.manifests).inspect_err(unusable);
     trust.with_context(|| refused(args, general_hint()))?;
     Ok(drafted)
 }
 
-fn finish(draft: Draft, args: &NewArgs, printer: &Printer) -> anyhow::Result<DraftedRelease> {
+fn finish(
+    draft: ReleaseBuilder,
+    args: &NewArgs,
+    printer: &Printer,
+) -> anyhow::Result<BuiltRelease> {
     draft.finish().map_err(|error| {
         let (warnings, oddities) = texts(&error.warnings);
         printer.warnings(&[warnings, oddities].concat());
@@ -88,15 +92,15 @@ fn general_hint() -> String {
 }
 
 /// The options that resolve the errors.
-fn hint(error: &DraftError) -> String {
+fn hint(error: &BuildError) -> String {
     let mut images = BTreeSet::new();
     let mut components = BTreeSet::new();
     for problem in &error.problems {
         match problem {
-            DraftProblem::NoImage { name, .. } => {
+            BuildProblem::NoImage { name, .. } => {
                 images.insert(name.as_str());
             }
-            DraftProblem::NoVersion { component, .. } => {
+            BuildProblem::NoVersion { component, .. } => {
                 components.insert(component.clone());
             }
             _ => {}
@@ -111,19 +115,19 @@ fn hint(error: &DraftError) -> String {
     if !components.is_empty() {
         hints.push(component_versions::options(&components));
     }
-    if error.problems.iter().all(DraftProblem::is_unresolved) {
+    if error.problems.iter().all(BuildProblem::is_unresolved) {
         hints.push("create the release anyway with --allow-unresolved".to_owned());
     }
     if hints.is_empty() { general_hint() } else { hints.join("; ") }
 }
 
 /// Warnings about properties that are probably mistakes.
-pub(super) fn warnings(drafted: &DraftedRelease) -> Vec<String> {
-    let DraftedRelease { release, warnings, .. } = drafted;
+pub(super) fn warnings(drafted: &BuiltRelease) -> Vec<String> {
+    let BuiltRelease { release, warnings, .. } = drafted;
     let (mut warnings, oddities) = texts(warnings);
     let useless = release.manifests.iter().filter(|manifest| is_for_no_cluster(manifest));
     warnings.extend(useless.map(not_included_warning));
-    if Verification::of(&release.manifests).is_ok_and(|trust| trust.is_none()) {
+    if Verification::from_manifests(&release.manifests).is_ok_and(|trust| trust.is_none()) {
         warnings.push(
             "no ConfigMap configures signature verification: without --force, clusters with this \
              release refuse all other releases"
@@ -132,8 +136,8 @@ pub(super) fn warnings(drafted: &DraftedRelease) -> Vec<String> {
     }
     if !release.manifests.iter().any(|manifest| manifest.id.kind == "PrometheusRule") {
         warnings.push(
-            "the release has no alerts, because no manifest defines PrometheusRule and \
-             ServiceMonitor; to add them, use --monitoring"
+            "the release has no alerts, because no manifest contains the CRDs PrometheusRule and \
+             ServiceMonitor; to add alerts anyway, use --monitoring"
                 .to_owned(),
         );
     }
@@ -143,14 +147,14 @@ pub(super) fn warnings(drafted: &DraftedRelease) -> Vec<String> {
 
 /// Texts of warnings: those about the release, and those about the text of files. The printer shows
 /// the first few, so the latter come last.
-fn texts(warnings: &[DraftWarning]) -> (Vec<String>, Vec<String>) {
+fn texts(warnings: &[BuildWarning]) -> (Vec<String>, Vec<String>) {
     let (oddities, others): (Vec<_>, Vec<_>) =
-        warnings.iter().partition(|warning| matches!(warning, DraftWarning::Payload(_)));
-    let texts = |warnings: Vec<&DraftWarning>| warnings.iter().map(ToString::to_string).collect();
+        warnings.iter().partition(|warning| matches!(warning, BuildWarning::Payload(_)));
+    let texts = |warnings: Vec<&BuildWarning>| warnings.iter().map(ToString::to_string).collect();
     (texts(others), texts(oddities))
 }
 
-fn add(draft: &mut Draft, files: TextFiles) {
+fn add(draft: &mut ReleaseBuilder, files: TextFiles) {
     for (path, text) in files {
         draft.add(&path, &path, text.into_bytes());
     }
@@ -178,27 +182,27 @@ fn defines(release: &Release, kinds: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use fairway_api::read::Place;
+    use fairway_api::read::InputLocation;
 
     use super::*;
 
     #[test]
     fn hint_names_the_options_that_resolve_errors() {
-        let place = || Place { source: "a.yaml".to_owned(), position: None };
-        let image = |name: &str| DraftProblem::NoImage {
+        let place = || InputLocation { source: "a.yaml".to_owned(), position: None };
+        let image = |name: &str| BuildProblem::NoImage {
             place: place(),
             word: "example/a".to_owned(),
             name: name.to_owned(),
         };
         let version =
-            DraftProblem::NoVersion { place: place(), component: "kubernetes".to_owned() };
-        let other = DraftProblem::Payload("a.yaml: invalid".to_owned());
+            BuildProblem::NoVersion { place: place(), component: "kubernetes".to_owned() };
+        let other = BuildProblem::Payload("a.yaml: invalid".to_owned());
         let hints = [
             vec![other.clone()],
             vec![version.clone()],
             vec![image("b"), version, image("a"), image("b"), other],
         ]
-        .map(|problems| hint(&DraftError { problems, warnings: Vec::new() }));
+        .map(|problems| hint(&BuildError { problems, warnings: Vec::new() }));
         insta::assert_snapshot!(hints.join("\n"), @"
         run `fairway release new --help` for the format of manifests and images
         set versions with --component-version kubernetes=VERSION; create the release anyway with --allow-unresolved

@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use anyhow::Context;
 use fairway_release::ImageReferences;
-use fairway_release::draft::Operator;
+use fairway_release::builder::Operator;
 use fairway_release::payload::MAX_FILE_BYTES;
 
 use crate::args::release::NewArgs;

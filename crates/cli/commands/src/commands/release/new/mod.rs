@@ -8,7 +8,7 @@ mod inputs;
 use std::fmt;
 
 use anyhow::Context;
-use fairway_registry::base::{Base, Packing};
+use fairway_registry::base::{BaseImage, LayerCompression};
 use fairway_registry::{Digest, Image, LayerBuilder};
 use fairway_release::payload::{DIRECTORIES, Files};
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Ima
     let mut layer = LayerBuilder::new();
     // The base image may be a release.
     for directory in DIRECTORIES {
-        layer = layer.emptied(directory)?;
+        layer = layer.opaque_directory(directory)?;
     }
     for (path, content) in files {
         layer = layer.file(path, 0o644, content.as_slice())?;
@@ -75,14 +75,14 @@ fn image(args: &NewArgs, files: &Files, runtime: &Runtime) -> anyhow::Result<Ima
 }
 
 /// The base of the image, and its digest if it is an image.
-fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Digest>)> {
+fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(BaseImage, Option<Digest>)> {
     if let Some(name) = &args.image_args.from {
-        let message = format!("cannot build on {name}");
+        let message = format!("cannot use base image {name}");
         let image = registry::image(name, &args.access, &message)?;
         let hint = "check the image name and the credentials in --pull-secret".to_owned();
         let read = runtime.block_on(async {
             let digest = image.resolve().await?;
-            let base = Base::read(image.source(), &digest).await?;
+            let base = BaseImage::read(image.source(), &digest).await?;
             anyhow::Ok((base, Some(digest)))
         });
         return read.context(WithHint { message, hint });
@@ -91,11 +91,14 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(Base, Option<Diges
         Some(program) => program.clone(),
         None => std::env::current_exe().context("cannot find the fairway binary")?,
     };
-    let base = Base::of_program(&program, Packing::Compressed).with_context(|| WithHint {
-        message: format!("cannot create an image from {}", program.display()),
-        hint: "specify a binary of this platform with --program, or an image with --from"
-            .to_owned(),
-    })?;
+    let base =
+        BaseImage::from_binary(&program, LayerCompression::Compressed).with_context(|| {
+            WithHint {
+                message: format!("cannot create an image from {}", program.display()),
+                hint: "specify a binary of this platform with --program, or an image with --from"
+                    .to_owned(),
+            }
+        })?;
     Ok((base, None))
 }
 

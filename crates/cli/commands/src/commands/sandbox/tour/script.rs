@@ -113,10 +113,10 @@ pub(super) const TOUR: &[Step] = &[
     },
     Step {
         title: "Update",
-        explanation: "An update is one field of ClusterVersion. The operator reads the release by \
-                      its digest, verifies its signature, checks preconditions and risks, and then \
-                      applies the changed manifests. They include its own Deployment: the operator \
-                      of the new release completes the rollout.",
+        explanation: "An update request is one field of ClusterVersion. The operator reads the \
+                      release by its digest, verifies its signature, checks preconditions and \
+                      risks, and then applies the changed manifests. They include its own Deployment: the \
+                      operator of the new release completes the rollout.",
         actions: &[
             Action::Run(&["upgrade", "--to=5.0.1"], ExitStatus::Success),
             Action::WaitCondition(WaitCondition::Completed("5.0.1")),
@@ -248,7 +248,7 @@ mod tests {
           waits for an update to 5.0.1 to be listed
           $ fairway upgrade (0)
         Update
-          An update is one field of ClusterVersion. The operator reads the release by its digest, verifies its signature, checks preconditions and risks, and then applies the changed manifests. They include its own Deployment: the operator of the new release completes the rollout.
+          An update request is one field of ClusterVersion. The operator reads the release by its digest, verifies its signature, checks preconditions and risks, and then applies the changed manifests. They include its own Deployment: the operator of the new release completes the rollout.
           $ fairway upgrade --to=5.0.1 (0)
           waits for 5.0.1 to be complete
         Degraded operator

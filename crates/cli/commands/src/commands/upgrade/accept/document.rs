@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use fairway_api::{ClusterVersion, limits, read};
-use fairway_risk::Terms;
+use fairway_risk::AcceptanceTerms;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ struct Entry {
     /// Name of the risk.
     name: String,
     #[serde(flatten)]
-    terms: Terms,
+    terms: AcceptanceTerms,
     /// Unknown fields. They may restrict the acceptance, so the import refuses them.
     #[serde(flatten, skip_serializing)]
     #[schemars(skip)]
@@ -143,7 +143,7 @@ impl AcceptedRisks {
     }
 
     /// Risks whose acceptance has not expired, and warnings about the others.
-    pub(super) fn valid(self, now: Timestamp) -> (BTreeMap<String, Terms>, Vec<String>) {
+    pub(super) fn valid(self, now: Timestamp) -> (BTreeMap<String, AcceptanceTerms>, Vec<String>) {
         let (mut valid, mut expired) = (BTreeMap::new(), Vec::new());
         for Entry { name, terms, .. } in self.risks {
             match terms.until.as_ref().filter(|until| until.end() <= now) {

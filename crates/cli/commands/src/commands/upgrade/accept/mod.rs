@@ -7,7 +7,7 @@ mod request;
 use std::path::{Path, PathBuf};
 
 use fairway_api::{ClusterVersion, ClusterVersionStatus};
-use fairway_risk::Terms;
+use fairway_risk::AcceptanceTerms;
 use jiff::Timestamp;
 
 use super::acceptance::{AcceptanceChange, OtherRisks, StoredAcceptances, accepted_risks};
@@ -165,10 +165,10 @@ fn not_stored() -> CannotTell {
 
 /// Terms with the digest of the current definition, so that a later change of the risk is noticed.
 /// Imported terms keep their digest.
-fn terms_of(status: &ClusterVersionStatus, name: &str, terms: &Terms) -> Terms {
+fn terms_of(status: &ClusterVersionStatus, name: &str, terms: &AcceptanceTerms) -> AcceptanceTerms {
     let now = || risks::definition(status, name).map(fairway_risk::definition_hash);
     let definition = terms.definition.clone().or_else(now);
-    Terms { definition, ..terms.clone() }
+    AcceptanceTerms { definition, ..terms.clone() }
 }
 
 /// Probable mistakes in the arguments.

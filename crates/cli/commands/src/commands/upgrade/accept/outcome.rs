@@ -6,7 +6,7 @@ use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::image::same_content;
 use fairway_api::reason::{recommended, release_accepted};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _};
-use fairway_risk::{Acceptance, Terms};
+use fairway_risk::{Acceptance, AcceptanceTerms};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub(super) struct Accepted {
     /// Name of the risk.
     pub(super) name: String,
     #[serde(flatten)]
-    pub(super) terms: Terms,
+    pub(super) terms: AcceptanceTerms,
     /// Whether the risk was already accepted with other terms.
     pub(super) previously_accepted: bool,
 }
@@ -146,7 +146,7 @@ fn open_risks(
 ) -> Vec<String> {
     let open = risks::names(update).into_iter().filter(|name| {
         let hash = risks::definition_hash(status, name);
-        let standing = acceptance.standing(name, &update.release.version, &hash, now);
+        let standing = acceptance.state(name, &update.release.version, &hash, now);
         let exposure = Exposure::of(status, update, name, standing.is_accepted());
         let never_recommended = *name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
         exposure != Exposure::NotExposed && (never_recommended || !standing.is_accepted())
@@ -210,7 +210,7 @@ impl fmt::Display for Effect {
         }
         if let Some(update) = &self.blocked_update {
             let version = OneLine(&update.version);
-            writeln!(f, "  the requested update to {version} still waits for {update}")?;
+            writeln!(f, "  the requested update to {version} is still blocked by {update}")?;
         }
         for version in &self.newly_recommended {
             writeln!(f, "  {} becomes recommended", OneLine(version))?;

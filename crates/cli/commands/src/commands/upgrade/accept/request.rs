@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairway_risk::{Range, Terms};
+use fairway_risk::{AcceptanceTerms, VersionRange};
 use jiff::Timestamp;
 
 use super::super::acceptance::OtherRisks;
@@ -13,7 +13,7 @@ use crate::errors::WrongUsage;
 #[derive(Debug)]
 pub(super) struct AcceptRequest {
     /// Risks to accept, with their terms.
-    pub(super) accept: BTreeMap<String, Terms>,
+    pub(super) accept: BTreeMap<String, AcceptanceTerms>,
     /// Risks to remove.
     pub(super) remove: BTreeSet<String>,
     /// What happens to other accepted risks.
@@ -29,7 +29,7 @@ impl AcceptRequest {
         };
         let (accept, remove) = (named(true), named(false));
         if let Some(both) = accept.intersection(&remove).next() {
-            return Err(WrongUsage(format!("{both} and {both}- exclude each other")));
+            return Err(WrongUsage(format!("{both} and {both}- cannot be used together")));
         }
         if args.replace && !remove.is_empty() {
             return Err(WrongUsage(
@@ -38,7 +38,7 @@ impl AcceptRequest {
             ));
         }
         let terms = terms(args, now)?;
-        if accept.is_empty() && terms != Terms::default() {
+        if accept.is_empty() && terms != AcceptanceTerms::default() {
             return Err(WrongUsage(
                 "--reason, --until and --for require at least one risk to accept".to_owned(),
             ));
@@ -55,7 +55,7 @@ impl AcceptRequest {
     }
 
     /// Request to accept imported risks.
-    pub(super) fn imported(accept: BTreeMap<String, Terms>, others: OtherRisks) -> Self {
+    pub(super) fn imported(accept: BTreeMap<String, AcceptanceTerms>, others: OtherRisks) -> Self {
         Self { accept, remove: BTreeSet::new(), others }
     }
 
@@ -75,23 +75,23 @@ impl AcceptRequest {
     }
 }
 
-fn terms(args: &AcceptArgs, now: Timestamp) -> Result<Terms, WrongUsage> {
+fn terms(args: &AcceptArgs, now: Timestamp) -> Result<AcceptanceTerms, WrongUsage> {
     let until = args.until.as_ref().map(|until| until.from(now)).transpose();
     let until = until.map_err(|why| WrongUsage(format!("--until: {why}")))?;
     if let Some(until) = until.as_ref().filter(|until| until.end() <= now) {
         return Err(WrongUsage(format!("--until: {until} is in the past")));
     }
-    Ok(Terms {
+    Ok(AcceptanceTerms {
         reason: args.reason.clone(),
         until,
         versions: any_of(&args.versions)?,
-        ..Terms::default()
+        ..AcceptanceTerms::default()
     })
 }
 
 /// Range that matches any of several.
-fn any_of(ranges: &[Range]) -> Result<Option<Range>, WrongUsage> {
+fn any_of(ranges: &[VersionRange]) -> Result<Option<VersionRange>, WrongUsage> {
     let texts: Vec<String> = ranges.iter().map(ToString::to_string).collect();
-    let joined = (!texts.is_empty()).then(|| texts.join(" || ").parse::<Range>());
+    let joined = (!texts.is_empty()).then(|| texts.join(" || ").parse::<VersionRange>());
     joined.transpose().map_err(|error| WrongUsage(format!("--for: {error}")))
 }

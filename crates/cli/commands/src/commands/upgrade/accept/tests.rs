@@ -275,7 +275,7 @@ fn remaining_risks_block_requested_update() {
     insta::assert_snapshot!(one.effect, @"
 
     After the operator has re-evaluated the updates:
-      the requested update to 5.2.2 still waits for NoisyLogs
+      the requested update to 5.2.2 is still blocked by NoisyLogs
       5.2.1 becomes recommended
       5.2.2 is still not recommended because of NoisyLogs
     ");
@@ -378,7 +378,7 @@ fn conflicting_arguments_are_refused() {
         wrong(&["A", "--until=2025-12-31"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @"
-    A and A- exclude each other
+    A and A- cannot be used together
     NAME- has no effect with --replace, which removes all risks that are not named
     --reason, --until and --for require at least one risk to accept
     --until: the expiry is too far in the future

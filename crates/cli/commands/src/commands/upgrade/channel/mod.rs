@@ -157,7 +157,7 @@ fn check_channel(
     let channel = OneLine(channel);
     if available.is_empty() {
         return Ok(Some(format!(
-            "channel {channel} is not verified: the channels of the running release are unknown"
+            "cannot verify channel {channel}: the channels of the running release are unknown"
         )));
     }
     let message = format!("{channel} is not a known channel of the running release");

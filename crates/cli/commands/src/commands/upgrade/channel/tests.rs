@@ -145,7 +145,7 @@ fn unknown_channel_is_refused_unless_explicit() {
     let mut unknown = object;
     unknown.status.as_mut().unwrap().desired.channels.clear();
     insta::assert_snapshot!(output(&unknown, &["fast-5.1"]), @"
-    warning: channel fast-5.1 is not verified: the channels of the running release are unknown
+    warning: cannot verify channel fast-5.1: the channels of the running release are unknown
     Channel: fast-5.1 (previously: stable-5.1)
 
     The operator retrieves the updates of this channel.

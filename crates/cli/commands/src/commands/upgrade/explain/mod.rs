@@ -12,7 +12,7 @@ use fairway_insight::plan::{
     AdminGates, ChannelSet, ClusterState, Goal, GraphSource, NotOffered, Plan, PlanInput,
 };
 use fairway_insight::{Explanation, Verdict};
-use fairway_risk::Outcomes;
+use fairway_risk::QueryOutcomes;
 use fairway_risk::evaluations::{CONFIG_MAP, Evaluations, KEY};
 use futures::join;
 use jiff::Timestamp;
@@ -120,7 +120,7 @@ fn not_offered(
         components: &data.components,
         operators_error: None,
         gates: &AdminGates::default(),
-        outcomes: &Outcomes::new(),
+        outcomes: &QueryOutcomes::new(),
         now: data.now,
     };
     let goal = Goal::Version(version.clone());

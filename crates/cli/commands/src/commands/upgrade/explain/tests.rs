@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use fairway_api::Version;
 use fairway_api::cluster_version::{ConditionalUpdateRisk, MatchingRule};
-use fairway_graph::question::Cause;
+use fairway_graph::analysis::UpdateCause;
 use fairway_insight::plan::NotOffered;
 use fairway_risk::evaluations::Evaluation;
-use fairway_risk::{Answer, Failure, Sample, definition_hash};
+use fairway_risk::{QueryFailure, QueryResult, Sample, definition_hash};
 use jiff::ToSpan as _;
 use serde_json::json;
 
@@ -40,10 +40,10 @@ fn cluster() -> ClusterVersion {
 }
 
 /// Evaluation of ten minutes ago.
-fn evaluation(came: &Result<Answer, Failure>) -> StoredEvaluations {
+fn evaluation(came: &Result<QueryResult, QueryFailure>) -> StoredEvaluations {
     let at = now() - 10.minutes();
     let one = Evaluation::new(QUERY, came, at, Some(at + 60.minutes()));
-    StoredEvaluations::Known(Evaluations::of(&BTreeMap::from([(QUERY.to_owned(), one)])))
+    StoredEvaluations::Known(Evaluations::new(&BTreeMap::from([(QUERY.to_owned(), one)])))
 }
 
 fn samples(count: usize) -> StoredEvaluations {
@@ -51,7 +51,7 @@ fn samples(count: usize) -> StoredEvaluations {
         labels: BTreeMap::from([("type".to_owned(), format!("http{number}"))]),
         value: 1.0,
     };
-    evaluation(&Ok(Answer::Samples((0..count).map(one).collect())))
+    evaluation(&Ok(QueryResult::Samples((0..count).map(one).collect())))
 }
 
 fn output(version: &ClusterVersion, evaluations: &StoredEvaluations, subject: &Subject) -> String {
@@ -152,12 +152,12 @@ fn text_of_evaluations() {
         let text = ExplanationText { explanation: &explanation }.to_string();
         paragraph(&text, "Evaluation")
     };
-    let down = || Err(Failure::asking(&"connection refused"));
+    let down = || Err(QueryFailure::request_failed(&"connection refused"));
     let evaluations = StoredEvaluations::Unreadable("configmaps is forbidden".to_owned());
     let full = StoredEvaluations::Known(Evaluations { queries: Vec::new(), omitted: 3 });
     let all = [
         later(samples(8), 0),
-        later(evaluation(&Ok(Answer::Samples(vec![0.0.into()]))), 55),
+        later(evaluation(&Ok(QueryResult::Samples(vec![0.0.into()]))), 55),
         later(evaluation(&down()), 0),
         later(samples(1), 120),
         later(StoredEvaluations::Known(Evaluations::default()), 0),
@@ -187,7 +187,7 @@ fn text_of_evaluations() {
     2. Always: applies to every cluster (decides)
 
        0 * group(up)
-       This cluster is exposed: evaluated 2h10m ago; the next evaluation is overdue since 1h10m: check that the operator is running
+       This cluster is exposed: evaluated 2h10m ago; the next evaluation has been overdue for 1h10m: check that the operator is running
          {type="http0"} 1
     2. Always: applies to every cluster
 
@@ -444,7 +444,7 @@ fn text_of_graph_reasons() {
     };
     let file = "channels/stable-5.1.yaml".to_owned();
     let (release, key) = ("5.2.9".to_owned(), "previous.remove_regex".to_owned());
-    let removed = Cause::Metadata { release, key };
+    let removed = UpdateCause::Metadata { release, key };
     let all = [
         because(NotOffered::UnknownCurrentVersion),
         because(NotOffered::UnknownVersion),

@@ -7,8 +7,8 @@ use fairway_insight::explain::{
     ReportedCondition, Rule, RuleEvaluation,
 };
 use fairway_insight::{Explanation, Exposure, ShellWord};
-use fairway_risk::evaluations::Conclusion;
-use fairway_risk::{Source, Standing};
+use fairway_risk::evaluations::EvaluationOutcome;
+use fairway_risk::{AcceptanceState, RiskSource};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use super::super::report::text::{AcceptanceSuffix, Age};
 use super::update_text;
 use crate::foreign_text::{OneLine, lines};
 
-/// Explanation with its text output.
+/// Explanation of a risk or an update.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct ExplanationText<'a> {
@@ -63,7 +63,7 @@ impl ExplanationText<'_> {
         write_indented(f, &definition.message, "  ")?;
         write!(f, "\n  {}", OneLine(&definition.url))?;
         // Only risks of the update service have rules.
-        if risk.sources.contains(&Source::Graph) {
+        if risk.sources.contains(&RiskSource::Graph) {
             let evaluations = &self.explanation.evaluations;
             write!(f, "{}", Rules { rules: &definition.rules, evaluations })?;
         }
@@ -98,7 +98,7 @@ pub(super) fn write_indented(f: &mut fmt::Formatter<'_>, text: &str, indent: &st
 }
 
 /// Publishers of a risk.
-pub(super) struct Sources<'a>(pub(super) &'a [Source]);
+pub(super) struct Sources<'a>(pub(super) &'a [RiskSource]);
 
 impl fmt::Display for Sources<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,17 +131,19 @@ fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted)
     }
     write!(f, "\n\nAccepted{}", TermsSuffix(&accepted.terms))?;
     match &accepted.standing {
-        Standing::Expired(_) => {
+        AcceptanceState::Expired(_) => {
             f.write_str("\n  The acceptance has expired.")?;
         }
-        Standing::TermsUnreadable(why) => {
+        AcceptanceState::TermsUnreadable(why) => {
             write!(
                 f,
                 "\n  The acceptance has no effect, its terms are invalid: {}.",
                 OneLine(why)
             )?;
         }
-        Standing::NotAccepted | Standing::Accepted { .. } | Standing::OutOfScope(_) => {}
+        AcceptanceState::NotAccepted
+        | AcceptanceState::Accepted { .. }
+        | AcceptanceState::OutOfScope(_) => {}
     }
     if accepted.changed {
         f.write_str("\n  The risk has changed since it was accepted.")?;
@@ -158,7 +160,7 @@ struct Rules<'a> {
 impl fmt::Display for Rules<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rules {
-            [] => return f.write_str("\n\nIt has no rules, so it applies to every cluster."),
+            [] => return f.write_str("\n\nThe risk has no rules, so it applies to every cluster."),
             [_] => f.write_str("\n\nEvaluation:")?,
             _ => f.write_str("\n\nEvaluation (the first rule with a result decides):")?,
         }
@@ -206,13 +208,13 @@ impl fmt::Display for EvaluationText<'_> {
         let evaluation = self.0;
         let age = Age(evaluation.age_seconds);
         match &evaluation.conclusion {
-            Conclusion::Matches => {
+            EvaluationOutcome::Matches => {
                 write!(f, "\n     This cluster is exposed: evaluated {age} ago")?;
             }
-            Conclusion::DoesNotMatch => {
+            EvaluationOutcome::DoesNotMatch => {
                 write!(f, "\n     This cluster is not exposed: evaluated {age} ago")?;
             }
-            Conclusion::Failed(why) => write!(
+            EvaluationOutcome::Failed(why) => write!(
                 f,
                 "\n     No result for {age}: {}. The operator retries with a backoff of up to 10 \
                  minutes.",
@@ -236,7 +238,7 @@ impl EvaluationText<'_> {
             None => Ok(()),
             Some(left) if self.0.overdue => write!(
                 f,
-                "; the next evaluation is overdue since {}: check that the operator is running",
+                "; the next evaluation has been overdue for {}: check that the operator is running",
                 Age(-left)
             ),
             Some(left) if left <= 0 => f.write_str(", next evaluation now"),

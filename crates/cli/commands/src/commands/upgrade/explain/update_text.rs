@@ -5,7 +5,7 @@ use std::fmt;
 use fairway_insight::Explanation;
 use fairway_insight::explain::{ExplainedUpdate, Offer, RiskOfUpdate, UpdateBlocker};
 use fairway_insight::plan::NotOffered;
-use fairway_risk::Source;
+use fairway_risk::RiskSource;
 
 use super::super::report::text::{AcceptanceSuffix, Age};
 use super::text::{Sources, exposure, write_indented};
@@ -69,7 +69,7 @@ fn write_offer(
 
 /// Whether the update service publishes a risk of the update.
 fn has_conditions(update: &ExplainedUpdate) -> bool {
-    update.risks.iter().any(|risk| risk.sources.contains(&Source::Graph))
+    update.risks.iter().any(|risk| risk.sources.contains(&RiskSource::Graph))
 }
 
 /// Whether the target is older, so that a plan finds no path.

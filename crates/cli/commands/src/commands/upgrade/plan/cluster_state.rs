@@ -1,12 +1,12 @@
 //! State of a cluster that a plan depends on.
 
 use fairway_api::{ClusterOperator, ClusterOperatorSpec, ClusterVersion};
-use fairway_compat::olm::{ClusterVersions, Guard, Operator, Policy, Stream};
+use fairway_compat::olm::{ClusterVersions, MinorVersion, OlmCheck, OlmOperator, OlmPolicy};
 use fairway_insight::plan::{AdminGates, ClusterState, Limitation};
-use fairway_preflight::cluster::{Cluster, Unseen};
+use fairway_preflight::cluster::{Cluster, ClusterReadError};
 use fairway_preflight::installed_operators::InstalledOperators;
-use fairway_risk::Outcomes;
-use fairway_risk::sources::ConfigData;
+use fairway_risk::QueryOutcomes;
+use fairway_risk::sources::ConfigMapData;
 use futures::{join, try_join};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -48,7 +48,7 @@ impl ClusterInput {
 
     /// State for a plan, without query results.
     pub(super) fn state(&self) -> ClusterState<'_> {
-        static NOTHING: Outcomes = Outcomes::new();
+        static NOTHING: QueryOutcomes = QueryOutcomes::new();
         ClusterState {
             cluster_version: &self.cluster_version,
             components: &self.components,
@@ -79,7 +79,7 @@ async fn admin_gates(source: &Source) -> AdminGates {
         match (found, source) {
             (Ok(Some(map)), _) => Ok(map.data.unwrap_or_default()),
             // A platform without admin gates has no such ConfigMap.
-            (Ok(None), Source::Live(_)) if name == ADMIN_GATES => Ok(ConfigData::new()),
+            (Ok(None), Source::Live(_)) if name == ADMIN_GATES => Ok(ConfigMapData::new()),
             (Ok(None), Source::Live(_)) => Err("ConfigMap not found".to_owned()),
             (Ok(None), Source::Recorded(_)) => Err("not found in the recorded files".to_owned()),
             (Err(error), _) => Err(error_text(&error)),
@@ -112,9 +112,11 @@ async fn add_olm_report(
     if index.is_some_and(|index| has_risk_report(&components[index])) {
         return Ok(());
     }
-    let Some(running) = ClusterVersions::of(cluster_version).running() else { return Ok(()) };
+    let Some(running) = ClusterVersions::from_cluster_version(cluster_version).running() else {
+        return Ok(());
+    };
     let (installed, unknown) = installed(source, running).await?;
-    let published = Guard::new(installed, running, Policy::default()).published();
+    let published = OlmCheck::new(installed, running, OlmPolicy::default()).published();
     let mut component = match index {
         Some(index) => components.swap_remove(index),
         None => ClusterOperator::new(OLM_COMPONENT, ClusterOperatorSpec::default()),
@@ -133,8 +135,8 @@ fn has_risk_report(component: &ClusterOperator) -> bool {
 /// OLM operators, and what could not be read about them.
 async fn installed(
     source: &Source,
-    running: Stream,
-) -> Result<(Vec<Operator>, Vec<String>), String> {
+    running: MinorVersion,
+) -> Result<(Vec<OlmOperator>, Vec<String>), String> {
     let connection = match source {
         Source::Live(cluster) => cluster,
         Source::Recorded(recording) => {
@@ -147,12 +149,12 @@ async fn installed(
         }
     };
     let cluster = Cluster::new(connection.client().clone());
-    match InstalledOperators::of(&cluster).await {
+    match InstalledOperators::read(&cluster).await {
         Ok(mut seen) => {
-            seen.look_at_apis(&cluster, running).await;
+            seen.read_apis(&cluster, running).await;
             Ok((seen.operators, seen.unknown))
         }
-        Err(Unseen::NotServed(_)) => Ok((Vec::new(), Vec::new())),
+        Err(ClusterReadError::NotServed(_)) => Ok((Vec::new(), Vec::new())),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::{Architecture, ClusterVersionSpec};
-use fairway_cincinnati::ask_once;
-use fairway_cincinnati::fetch::Patience;
-use fairway_cincinnati::question::{Current, Services};
-use fairway_graph::build::Draft;
+use fairway_cincinnati::fetch::FetchTimeouts;
+use fairway_cincinnati::fetch_once;
+use fairway_cincinnati::query::{RunningRelease, UpdateServices};
+use fairway_graph::build::GraphBuilder;
 use fairway_graph::{Graph, GraphData, Scope};
 use fairway_insight::plan::{ChannelSet, GraphMaintenance, GraphSource, Limitation, PlanInput};
 
@@ -42,7 +42,7 @@ impl LoadedGraph {
         let loaded = match (&args.graph.graph, source) {
             (Some(GraphPlace::Path(path)), _) => return Self::of_files(path, args, printer),
             (Some(GraphPlace::Service(url)), _) => {
-                let services = Services { instead: Some(url.clone()), default: None };
+                let services = UpdateServices { instead: Some(url.clone()), default: None };
                 return Self::of_service(args, source, cluster, &services).await.map_err(|why| {
                     let hint = "check the address of the update service, and that it is reachable";
                     CannotTell { message: why, hint: hint.to_owned() }.into()
@@ -93,7 +93,7 @@ impl LoadedGraph {
         args: &PlanArgs,
         source: &Source,
         cluster: &ClusterInput,
-        services: &Services,
+        services: &UpdateServices,
     ) -> Result<Self, String> {
         let cluster_version = &cluster.cluster_version;
         let from = cluster.state().version().map_err(|error| error.to_string())?;
@@ -102,11 +102,11 @@ impl LoadedGraph {
             None => architecture(source, cluster_version).await,
         };
         let version = from.to_string();
-        let current = Current { version, architecture, image: String::new() };
+        let current = RunningRelease { version, architecture, image: String::new() };
         let channel_set: ChannelSet = super::channel_set(cluster, &args.channels, &args.to);
         let timeout = args.source.cluster.request_timeout;
-        let usual = Patience::default();
-        let timeouts = Patience {
+        let usual = FetchTimeouts::default();
+        let timeouts = FetchTimeouts {
             connect: usual.connect.min(timeout),
             silence: usual.silence.min(timeout),
             answer: timeout,
@@ -116,7 +116,7 @@ impl LoadedGraph {
                 channel: Some(channel.to_owned()),
                 ..cluster_version.spec.clone()
             };
-            let response = ask_once(&spec, &current, services, &timeouts).await;
+            let response = fetch_once(&spec, &current, services, &timeouts).await;
             response
                 .map(|response| (response.service, response.graph))
                 .map_err(|error| error.to_string())
@@ -146,7 +146,7 @@ impl LoadedGraph {
         let Some((declared, data, architecture)) = maintenance else {
             return plan(PlanInput { graph, graph_source, maintenance: None });
         };
-        let draft = Draft::new(declared.clone(), data);
+        let draft = GraphBuilder::new(declared.clone(), data);
         let architecture = architecture.as_deref();
         let maintenance = Some(GraphMaintenance { draft: &draft, data, architecture });
         plan(PlanInput { graph, graph_source, maintenance })
@@ -159,11 +159,11 @@ const OPENSHIFT: &str = "quay.io/openshift-release-dev/";
 
 /// Update services of a cluster. A request has the cluster ID, so clusters of other platforms
 /// without a configured service query none.
-pub(super) fn services_of(cluster_version: &ClusterVersion) -> Services {
+pub(super) fn services_of(cluster_version: &ClusterVersion) -> UpdateServices {
     let image = cluster_version.status.as_ref().map(|status| status.desired.image.as_str());
     let is_openshift = image.is_some_and(|image| image.starts_with(OPENSHIFT));
-    let usual = Services::default();
-    Services { default: usual.default.filter(|_| is_openshift), ..usual }
+    let usual = UpdateServices::default();
+    UpdateServices { default: usual.default.filter(|_| is_openshift), ..usual }
 }
 
 /// Architecture of a cluster, as update services name it.
@@ -263,8 +263,8 @@ mod tests {
             _ if channel == silent => std::future::pending().await,
             _ if channel == refused => Err("it answers 404".to_owned()),
             _ => {
-                let here = Node::named(Version::new(5, minor(channel), 0));
-                Ok(("https://updates.example".to_owned(), Graph::around(&here, [])))
+                let here = Node::without_release(Version::new(5, minor(channel), 0));
+                Ok(("https://updates.example".to_owned(), Graph::from_updates(&here, [])))
             }
         };
         let more = |graph: &Graph, queried: &BTreeSet<String>| {

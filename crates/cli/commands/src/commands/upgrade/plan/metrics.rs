@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use fairway_insight::plan::MetricsSource;
 use fairway_promql::Query;
 use fairway_promql::evaluate::{self, evaluate};
-use fairway_promql::snapshot::{Limits, Snapshot};
-use fairway_risk::{Answer, Failure, Outcome, Outcomes};
+use fairway_promql::snapshot::{Snapshot, SnapshotLimits};
+use fairway_risk::{QueryFailure, QueryOutcome, QueryOutcomes, QueryResult};
 use jiff::Timestamp;
 
 use crate::errors::WithHint;
@@ -19,7 +19,7 @@ use crate::source::Source;
 /// Results of queries.
 #[derive(Default)]
 pub(super) struct QueryResults {
-    pub(super) outcomes: Outcomes,
+    pub(super) outcomes: QueryOutcomes,
     /// Metrics snapshot that was used.
     pub(super) samples: Option<MetricsSource>,
 }
@@ -44,7 +44,7 @@ pub(super) async fn evaluate_queries(
         Source::Live(cluster) if !queries.is_empty() => {
             cluster.outcomes(queries).await.map(Option::unwrap_or_default)
         }
-        _ => Ok(Outcomes::new()),
+        _ => Ok(QueryOutcomes::new()),
     };
     Ok(outcomes.map(|outcomes| QueryResults { outcomes, samples: None }))
 }
@@ -63,7 +63,7 @@ impl SavedMetrics {
             hint: "use the Prometheus text format, or a JSON response of the Prometheus API"
                 .to_owned(),
         };
-        let limits = Limits::default();
+        let limits = SnapshotLimits::default();
         let mut text = String::new();
         let file = File::open(path).with_context(hint)?;
         // One byte more than the limit, so that the parser refuses it.
@@ -75,10 +75,12 @@ impl SavedMetrics {
     }
 
     /// Outcome of a query.
-    fn outcome(&self, query: &str) -> Outcome {
-        let query = Query::parse(query).map_err(|error| Failure::asking(&error))?;
-        let value = evaluate(&query, &self.snapshot, self.at, &evaluate::Limits::default());
-        let answer = Answer::from(value.map_err(|error| Failure::asking(&error))?);
+    fn outcome(&self, query: &str) -> QueryOutcome {
+        let query = Query::parse(query).map_err(|error| QueryFailure::request_failed(&error))?;
+        let value =
+            evaluate(&query, &self.snapshot, self.at, &evaluate::EvaluationLimits::default());
+        let answer =
+            QueryResult::from(value.map_err(|error| QueryFailure::request_failed(&error))?);
         answer.outcome()
     }
 }

@@ -7,7 +7,7 @@ mod text;
 
 use fairway_insight::Verdict;
 use fairway_insight::plan::{ChannelSet, ClusterState, Goal, Limitation, Plan};
-use fairway_risk::Outcomes;
+use fairway_risk::QueryOutcomes;
 
 use crate::args::plan::PlanArgs;
 use crate::cluster::block_on;
@@ -52,7 +52,7 @@ async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
     let cluster = ClusterInput::read(&source).await?;
     let graph = LoadedGraph::of(args, &source, &cluster, printer).await?;
     let channel_set = channel_set(&cluster, &args.channels, &args.to);
-    let plan_with = |outcomes: &Outcomes| {
+    let plan_with = |outcomes: &QueryOutcomes| {
         let state = ClusterState { outcomes, ..cluster.state() };
         let planned = graph.with_input(|input| Plan::new(&state, input, &channel_set, &args.to));
         planned.map_err(|error| CannotTell {
@@ -60,7 +60,7 @@ async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
             hint: "run `fairway upgrade` to show the state of ClusterVersion".to_owned(),
         })
     };
-    let mut plan = plan_with(&Outcomes::new())?;
+    let mut plan = plan_with(&QueryOutcomes::new())?;
     let mut limitations = cluster.limitations.clone();
     limitations.extend(graph.limitation());
     match metrics::evaluate_queries(

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use fairway_api::{ClusterOperator, ClusterVersion};
-use fairway_compat::olm::{Guard, Operator, Policy, Stream, apis};
-use fairway_graph::{Graph, wire};
+use fairway_compat::olm::{MinorVersion, OlmCheck, OlmOperator, OlmPolicy, apis};
+use fairway_graph::{Graph, cincinnati};
 use fairway_insight::plan::{AdminGates, GraphSource, MetricsSource, PlanInput, Prerequisite};
-use fairway_risk::Failure;
+use fairway_risk::QueryFailure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn graph() -> Graph {
             {"edges": [{"from": "5.0.0", "to": "5.2.0"}], "risks": [restart]},
         ],
     });
-    wire::read("graph", json.to_string().as_bytes()).unwrap().0
+    cincinnati::read("graph", json.to_string().as_bytes()).unwrap().0
 }
 
 fn cluster(version: &str, accepted: &[&str]) -> ClusterVersion {
@@ -60,7 +60,7 @@ fn cluster(version: &str, accepted: &[&str]) -> ClusterVersion {
 struct PlanCase<'a> {
     version: &'a str,
     accepted: &'a [&'a str],
-    stalls: Option<Result<bool, Failure>>,
+    stalls: Option<Result<bool, QueryFailure>>,
     components: Vec<ClusterOperator>,
     operators_error: Option<&'a str>,
     conditions: Value,
@@ -209,7 +209,7 @@ fn text_of_unknown_risks() {
     Source of updates: graph.json.
     (Unknown)
     ");
-    let unclear = at(Some(Err(Failure::NoSeries))).text("5.2");
+    let unclear = at(Some(Err(QueryFailure::NoSeries))).text("5.2");
     assert!(unclear.contains("MigrationStalls may apply: cannot be evaluated"), "{unclear}");
     let hostile = PlanCase { version: "5.1.0", ..PlanCase::default() }.text("5.2");
     assert!(hostile.contains(r"All nodes restart \u{1b}[31monce."), "{hostile}");
@@ -279,7 +279,7 @@ fn text_of_not_offered_reasons() {
         components: &[],
         operators_error: None,
         gates: &AdminGates::default(),
-        outcomes: &Outcomes::new(),
+        outcomes: &QueryOutcomes::new(),
         now: Timestamp::UNIX_EPOCH,
     };
     let goal: Goal = "5.9.0".parse().unwrap();
@@ -433,13 +433,13 @@ fn text_of_sources_and_limitations() {
 fn olm_guard_report_names_operators() {
     let maximum = r#"[{"type": "olm.maxOpenShiftVersion", "value": "4.11"}]"#;
     let maximum = [("olm.properties".to_owned(), maximum.to_owned())].into();
-    let needs = apis::Needs::read(&json!({"spec": {"nativeAPIs": [
+    let needs = apis::ApiUsage::read(&json!({"spec": {"nativeAPIs": [
         {"group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy"},
     ]}}));
-    let running = Stream::new(4, 11);
-    let losing = Operator::read("team", "apis.v1", &BTreeMap::new()).using(&needs, running);
-    let operators = [Operator::read("team", "etcd.v1", &maximum), losing];
-    let published = Guard::new(operators, running, Policy::default()).published();
+    let running = MinorVersion::new(4, 11);
+    let losing = OlmOperator::read("team", "apis.v1", &BTreeMap::new()).using(&needs, running);
+    let operators = [OlmOperator::read("team", "etcd.v1", &maximum), losing];
+    let published = OlmCheck::new(operators, running, OlmPolicy::default()).published();
     let olm = json!({"metadata": {"name": "olm"}, "spec": {}, "status": {"extension": published.extension}});
     let components = vec![serde_json::from_value(olm).unwrap()];
     let case = PlanCase { version: "5.1.0", components, ..PlanCase::default() };

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use fairway_api::leap::MOST_MINORS;
 use fairway_api::reason::{failing, invalid};
+use fairway_api::version::MAX_SKIPPED_MINORS;
 use fairway_insight::plan::{
     GraphSource, Hop, HopRisk, Limitation, MetricsSource, NotOffered, Plan, Prerequisite,
     SkippedTarget, UpgradePath,
 };
 use fairway_insight::{Exposure, Verdict};
-use fairway_risk::Standing;
+use fairway_risk::AcceptanceState;
 use fairway_text::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::super::report::text::Age;
 use crate::foreign_text::{OneLine, lines};
 
-/// Plan with its text output.
+/// Upgrade paths of a cluster to a goal.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct PlanText<'a>(pub(super) &'a Plan);
@@ -259,9 +259,9 @@ fn exposed(risk: &HopRisk) -> &'static str {
     match (risk.exposure, &risk.standing) {
         (Exposure::NotEvaluated, _) => "may apply: not evaluated yet",
         (Exposure::Unknown, _) => "may apply: cannot be evaluated",
-        (_, Standing::Expired(_)) => "applies, and its acceptance has expired",
-        (_, Standing::OutOfScope(_)) => "applies, and is accepted only for other versions",
-        (_, Standing::TermsUnreadable(_)) => "applies, and its acceptance terms are invalid",
+        (_, AcceptanceState::Expired(_)) => "applies, and its acceptance has expired",
+        (_, AcceptanceState::OutOfScope(_)) => "applies, and is accepted only for other versions",
+        (_, AcceptanceState::TermsUnreadable(_)) => "applies, and its acceptance terms are invalid",
         _ => "applies",
     }
 }
@@ -301,9 +301,10 @@ impl fmt::Display for LimitationText<'_> {
             Limitation::EmptyChannel { channel } => {
                 write!(f, "Channel {} has no releases: check its name.", OneLine(channel))
             }
-            Limitation::LaterReleases => {
-                f.write_str("Releases on this path can add risks: plan again after each update.")
-            }
+            Limitation::LaterReleases => f.write_str(
+                "Each release on this path can add risks: run `fairway upgrade plan` again \
+                     after each update.",
+            ),
         }
     }
 }
@@ -379,7 +380,7 @@ impl fmt::Display for NotOfferedText<'_> {
             NotOffered::Guard { minor_distance: Some(minors) } => write!(
                 f,
                 "it is {minors} minor versions after {from}, and an update can cross at most \
-                 {MOST_MINORS}."
+                 {MAX_SKIPPED_MINORS}."
             ),
             NotOffered::Guard { minor_distance: None } => {
                 f.write_str("the only update to another major version is from 4.y to 5.0.")

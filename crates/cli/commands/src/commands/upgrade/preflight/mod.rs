@@ -1,5 +1,17 @@
 //! Preflights: `fairway upgrade --mode=preflight`, `--dry-run`, `--status-preflight`,
 //! `--clear-preflight` and `compare`.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `request`, `outcome` | preflight requests and their result |
+//! | `follow` | wait for a preflight, with its progress |
+//! | `report` | report on the preflight of a release |
+//! | `records` | results in `ConfigMaps` |
+//! | `compare` | results of several releases, side by side |
+//! | `requirement` | `--require-preflight` |
+//! | `temporary` | preflights that exist only while the command waits |
+//! | `withdrawal` | withdrawal of requests |
+//! | `fleet` | preflights of the clusters of a fleet |
 
 pub(super) mod compare;
 #[cfg(test)]

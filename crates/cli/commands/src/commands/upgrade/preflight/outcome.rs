@@ -56,7 +56,7 @@ pub(super) enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum PreflightRequestState {
-    /// `spec.desiredUpdate` has the request.
+    /// `spec.desiredUpdate` contains the request.
     Active,
     /// The command has withdrawn the request.
     Withdrawn,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairway_api::image::same_content;
 use fairway_findings::Document;
-use fairway_findings::record::{self, Record};
+use fairway_findings::record::{self, TargetRecord};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::cluster::kind::CONFIG_MAPS;
@@ -26,7 +26,7 @@ pub(in crate::commands) struct PreflightRecords {
 #[derive(Debug)]
 struct TargetResult {
     image: String,
-    record: Record,
+    record: TargetRecord,
 }
 
 impl PreflightRecords {
@@ -115,7 +115,7 @@ fn read_config_map(map: &ConfigMap) -> Result<TargetResult, String> {
     let document = |key: &str| data.get(key).map(|text| document(text, image)).transpose();
     Ok(TargetResult {
         image: image.clone(),
-        record: Record {
+        record: TargetRecord {
             complete: document(record::COMPLETE)?,
             partial: document(record::PARTIAL)?,
             history: Vec::new(),

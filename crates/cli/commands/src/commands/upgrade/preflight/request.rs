@@ -121,8 +121,8 @@ pub(super) fn decide(
         replaced.iter().filter(|_| !request.temporary).map(ReplacedRequest::warning).collect();
     if request.force {
         warnings.push(
-            "--force waives the signature of a release whose code runs in this cluster: make sure \
-             that you trust this image"
+            "--force skips signature verification of a release whose code runs in this cluster: \
+             make sure that you trust this image"
                 .to_owned(),
         );
     }
@@ -323,8 +323,8 @@ fn pending_update(release: &ReleaseReference) -> anyhow::Error {
         .context(Refused {
             message: format!("an update to {name} is requested and has not started"),
             hint:
-                "withdraw it with `fairway upgrade --clear`, or replace it by the preflight with \
-                   `fairway upgrade --mode=preflight`"
+                "withdraw it with `fairway upgrade --clear`, or replace it with the preflight by \
+                 running `fairway upgrade --mode=preflight`"
                     .to_owned(),
         })
 }

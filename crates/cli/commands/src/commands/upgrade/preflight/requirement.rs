@@ -165,7 +165,7 @@ mod tests {
         hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
         4: cannot request 5.2.0: its preflight has results that are 30m old, more than the maximum of 20m
         hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
-        4: cannot request 5.2.0: its preflight is inconclusive: outdated, the cluster had another version
+        4: cannot request 5.2.0: its preflight is inconclusive: outdated, the cluster version has changed since
         hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`
         4: cannot request 5.2.0: its preflight is inconclusive: incomplete, some checks have no result
         hint: run `fairway upgrade --mode=preflight --to=5.2.0 --wait`

@@ -173,7 +173,7 @@ fn repeated_request_changes_nothing() {
     );
     let forced = change(&object, &["--mode=preflight", "--to=5.2.0", "--force"]);
     assert_eq!(desired(&forced)["force"], true);
-    insta::assert_snapshot!(forced.outcome.warnings.join("\n"), @"--force waives the signature of a release whose code runs in this cluster: make sure that you trust this image");
+    insta::assert_snapshot!(forced.outcome.warnings.join("\n"), @"--force skips signature verification of a release whose code runs in this cluster: make sure that you trust this image");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn request_refusals() {
     insta::assert_snapshot!(refusal(&object, &["--to=5.2.0"], true), @"
     3: an update to 5.1.9 is requested and has not started
       the preflight would replace this request, and the update could start afterwards
-    hint: withdraw it with `fairway upgrade --clear`, or replace it by the preflight with `fairway upgrade --mode=preflight`
+    hint: withdraw it with `fairway upgrade --clear`, or replace it with the preflight by running `fairway upgrade --mode=preflight`
     ");
     let status = object.status.as_mut().unwrap();
     status.available_updates = None;

@@ -145,14 +145,14 @@ fn text_of_all_updates_and_alerts() {
 
 #[test]
 fn text_of_one_update() {
-    let unreadable = Alerts::Unreadable("this session has no token".to_owned());
+    let unreadable = Alerts::Unreadable("the current credentials contain no token".to_owned());
     insta::assert_snapshot!(text(&unreadable, Some("5.2.0"), &[], false), @"
     Issues for any update:
       Failing (Bad)
         It fails.
         Since long.
       FailedToCompletePrecheck
-        cannot read the alerts: this session has no token
+        cannot read the alerts: the current credentials contain no token
 
     Upstream: https://updates.example
     Channel: stable-5.1 (available channels: fast-5.1, stable-5.1)

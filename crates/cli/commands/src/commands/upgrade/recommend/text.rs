@@ -16,7 +16,7 @@ use crate::foreign_text::{OneLine, lines};
 /// Updates per minor version; older ones have no additional fixes.
 const MAX_SHOWN: usize = 2;
 
-/// Updates of a cluster, with their text output.
+/// Updates of a cluster, with their issues.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RecommendationText<'a> {
     #[serde(flatten)]

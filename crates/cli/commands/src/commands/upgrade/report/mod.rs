@@ -6,7 +6,7 @@ use fairway_api::cluster_version::{ConditionalUpdate, Update, UpdateState};
 use fairway_api::reason::{recommended, retrieved_updates};
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Conditions as _, OperatorCondition};
 use fairway_insight::request::{has_architecture, is_observed};
-use fairway_risk::{Acceptance, Standing};
+use fairway_risk::{Acceptance, AcceptanceState};
 use futures::try_join;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -66,7 +66,7 @@ struct Report {
     channel: Option<String>,
     /// Channels that contain the desired release.
     channels: Vec<String>,
-    /// Whether the operator has retrieved updates, now or earlier.
+    /// Whether the operator has retrieved updates at least once, even if the latest attempt failed.
     updates_retrieved: bool,
     /// Recommended updates, latest first.
     recommended: Vec<Release>,
@@ -104,7 +104,7 @@ struct Requested {
     architecture: Option<String>,
     /// Mode of the request, such as `Preflight`.
     mode: Option<String>,
-    /// Whether signature, preconditions and risks are waived.
+    /// Whether signature verification, preconditions and risks are waived.
     force: bool,
     /// Whether the cluster has the requested architecture.
     #[serde(skip)]
@@ -158,7 +158,7 @@ struct Risk {
     /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
-    standing: Standing,
+    standing: AcceptanceState,
 }
 
 /// Accepted risk, with its terms.
@@ -168,13 +168,13 @@ struct AcceptedRisk {
     /// Name of the risk.
     name: String,
     #[serde(flatten)]
-    terms: fairway_risk::Terms,
+    terms: fairway_risk::AcceptanceTerms,
     /// Whether the acceptance is valid: not expired, and with valid terms.
     effective: bool,
     /// Versions of the listed updates with this risk.
     updates: Vec<String>,
     #[serde(skip)]
-    standing: Standing,
+    standing: AcceptanceState,
 }
 
 impl Report {
@@ -307,12 +307,12 @@ impl NotRecommended {
         let condition = update.conditions.find(recommended::TYPE);
         let risk = |name: &str| {
             let hash = risks::definition_hash(status, name);
-            let standing = acceptance.standing(name, &update.release.version, &hash, now);
+            let standing = acceptance.state(name, &update.release.version, &hash, now);
             Risk {
                 name: name.to_owned(),
                 url: risks::definition(status, name).map(|risk| risk.url.clone()),
                 exposure: Exposure::of(status, update, name, standing.is_accepted()),
-                acceptance: standing.word(),
+                acceptance: standing.as_str(),
                 standing,
             }
         };
@@ -345,11 +345,11 @@ fn accepted_risks(
     };
     let accepted = |name: &str| {
         let hash = risks::definition_hash(status, name);
-        let standing = acceptance.standing(name, "", &hash, now);
+        let standing = acceptance.state(name, "", &hash, now);
         AcceptedRisk {
             name: name.to_owned(),
             terms: stored.get(name).and_then(parse_terms).unwrap_or_default(),
-            effective: standing.is_accepted() || matches!(standing, Standing::OutOfScope(_)),
+            effective: standing.is_accepted() || matches!(standing, AcceptanceState::OutOfScope(_)),
             updates: affected_updates(name),
             standing,
         }

@@ -6,7 +6,7 @@ use fairway_api::reason::{
     failing, invalid, preflight_completed, preflight_failed, preflight_running, progressing,
     release_accepted, retrieved_updates, upgradeable,
 };
-use fairway_risk::Standing;
+use fairway_risk::AcceptanceState;
 
 use super::super::acceptance::TermsSuffix;
 use super::super::notes;
@@ -289,9 +289,9 @@ impl fmt::Display for AcceptedRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", OneLine(&self.name), TermsSuffix(&self.terms))?;
         f.write_str(match &self.standing {
-            Standing::Expired(_) => " (expired)",
-            Standing::TermsUnreadable(_) => " (no effect: invalid terms)",
-            Standing::Accepted { changed: true } => " (the risk has changed since)",
+            AcceptanceState::Expired(_) => " (expired)",
+            AcceptanceState::TermsUnreadable(_) => " (no effect: invalid terms)",
+            AcceptanceState::Accepted { changed: true } => " (the risk has changed since)",
             _ => "",
         })?;
         f.write_str(if self.updates.is_empty() { " (no available update has it)" } else { "" })
@@ -299,21 +299,23 @@ impl fmt::Display for AcceptedRisk {
 }
 
 /// State of the acceptance, after the text of a risk.
-pub(in super::super) struct AcceptanceSuffix<'a>(pub(in super::super) &'a Standing);
+pub(in super::super) struct AcceptanceSuffix<'a>(pub(in super::super) &'a AcceptanceState);
 
 impl fmt::Display for AcceptanceSuffix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Standing::NotAccepted => Ok(()),
-            Standing::Accepted { changed: false } => f.write_str(", accepted"),
-            Standing::Accepted { changed: true } => f.write_str(", accepted before it changed"),
-            Standing::Expired(until) => {
+            AcceptanceState::NotAccepted => Ok(()),
+            AcceptanceState::Accepted { changed: false } => f.write_str(", accepted"),
+            AcceptanceState::Accepted { changed: true } => {
+                f.write_str(", accepted before it changed")
+            }
+            AcceptanceState::Expired(until) => {
                 write!(f, ", accepted until {} (expired)", OneLine(&until.to_string()))
             }
-            Standing::OutOfScope(versions) => {
+            AcceptanceState::OutOfScope(versions) => {
                 write!(f, ", accepted only for {}", OneLine(&versions.to_string()))
             }
-            Standing::TermsUnreadable(_) => f.write_str(", accepted with invalid terms"),
+            AcceptanceState::TermsUnreadable(_) => f.write_str(", accepted with invalid terms"),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::terminal;
 pub(super) enum UpdateRequest {
     /// Update to a release.
     Release(ReleaseRequest),
-    /// Same version for several architectures.
+    /// Multi-architecture release of the same version.
     MultiArch(MultiArchRequest),
     /// Rollback to the previous release.
     Rollback,
@@ -45,7 +45,7 @@ pub(super) struct ReleaseRequest {
     pub(super) image_metadata: Option<Result<Box<Release>, String>>,
 }
 
-/// Change to several architectures, with the checks that are waived.
+/// Change to the multi-architecture release, with the checks that are waived.
 #[derive(Debug)]
 pub(super) struct MultiArchRequest {
     /// Whether the cluster may be failing or updating.

@@ -37,7 +37,7 @@ pub(super) enum UpdateCaution {
     UnknownVersion { message: String },
     /// The order of the two versions is unknown.
     NotComparable { from: String, to: String },
-    /// Signature, preconditions and risks are waived.
+    /// Signature verification, preconditions and risks are waived.
     Forced,
 }
 
@@ -131,14 +131,14 @@ impl fmt::Display for UpdateCaution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Downgrade { from, to } => {
-                write!(f, "from {from} to {to} is {}", VersionChange::Downgrade)
+                write!(f, "the update from {from} to {to} is {}", VersionChange::Downgrade)
             }
             Self::SkipLevel { from, to, skipped_minors } => {
                 let step = VersionChange::SkipLevel { skipped_minors: *skipped_minors };
-                write!(f, "from {from} to {to} is {step}")
+                write!(f, "the update from {from} to {to} is {step}")
             }
             Self::Major { from, to } => {
-                write!(f, "from {from} to {to} is {}", VersionChange::Major)
+                write!(f, "the update from {from} to {to} is {}", VersionChange::Major)
             }
             Self::PreRelease { version } => write!(f, "{version} is a pre-release"),
             Self::Candidate { channel } => write!(
@@ -161,8 +161,8 @@ impl fmt::Display for UpdateCaution {
                 OneLine(to)
             ),
             Self::Forced => f.write_str(
-                "--force waives the signature, all preconditions and all risks: make sure that you \
-                 trust this image",
+                "--force skips signature verification and waives all preconditions and risks: make \
+                 sure that you trust this image",
             ),
         }
     }
@@ -216,9 +216,9 @@ mod tests {
         insta::assert_snapshot!(output.join("\n"), @"
         5.1.0 5.1.1
         5.1.0 5.2.0
-        5.1.1 5.1.0; from 5.1.1 to 5.1.0 is a downgrade, to be confirmed
-        5.1.0 5.3.0; from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version, to be confirmed
-        4.22.0 5.0.0; from 4.22.0 to 5.0.0 is an update to another major version
+        5.1.1 5.1.0; the update from 5.1.1 to 5.1.0 is a downgrade, to be confirmed
+        5.1.0 5.3.0; the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version, to be confirmed
+        4.22.0 5.0.0; the update from 4.22.0 to 5.0.0 is an update to another major version
         5.1.0 5.2.0-rc.1; 5.2.0-rc.1 is a pre-release, to be confirmed
         5.2.0-ec.3 5.2.0-rc.1
         5.2.0-rc.1 5.2.0-rc.2

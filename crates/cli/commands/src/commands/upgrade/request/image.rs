@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use fairway_api::cluster_version::Release;
-use fairway_registry::contents::{self, Wanted};
+use fairway_registry::contents::{self, FileSelection};
 use fairway_release::{ReleaseMetadata, metadata};
 
 use crate::args::registry::AccessArgs;
@@ -40,8 +40,8 @@ async fn read(image: &str, access: &AccessArgs) -> anyhow::Result<Release> {
 }
 
 /// One file has the metadata, and it is the same for all architectures.
-fn wanted() -> Wanted {
-    Wanted {
+fn wanted() -> FileSelection {
+    FileSelection {
         files: vec![metadata::PATH.to_owned()],
         directories: Vec::new(),
         most_files: 1,

@@ -1,4 +1,14 @@
 //! `fairway upgrade --to`, `--clear`, `rollback` and similar: requests for updates.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `arguments` | requests of the command line, and their confirmation |
+//! | `selection`, `image` | the requested release: a listed update, or an unlisted image |
+//! | `decision` | the change of ClusterVersion, or a refusal |
+//! | `cautions` | properties of an update that need attention or confirmation |
+//! | `unaccepted_risk` | unaccepted risks of an update |
+//! | `multi_arch`, `rollback`, `withdrawal` | decisions on other requests |
+//! | `outcome` | result of a request |
 
 mod arguments;
 pub(super) mod cautions;

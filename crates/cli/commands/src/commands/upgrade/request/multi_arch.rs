@@ -1,4 +1,4 @@
-//! Change to several architectures in the same version.
+//! Change to the multi-architecture release of the same version.
 
 use fairway_api::cluster_version::{Architecture, Update};
 use fairway_api::{ClusterVersion, ClusterVersionStatus};
@@ -11,7 +11,7 @@ use super::decision::{cluster_warnings, names_of, verify_release};
 use super::outcome::{Action, UpdateOutcome};
 use crate::errors::CannotTell;
 
-/// Requests the release of the cluster for several architectures.
+/// Requests the multi-architecture release of the cluster's version.
 pub(super) fn decide(
     cluster_version: &ClusterVersion,
     status: &ClusterVersionStatus,

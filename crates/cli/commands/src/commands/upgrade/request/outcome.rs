@@ -5,7 +5,7 @@ use std::fmt;
 use fairway_api::cluster_version::Update;
 use fairway_api::version::VersionChange;
 use fairway_insight::{RequestState, RequestStatus};
-use fairway_risk::Terms;
+use fairway_risk::AcceptanceTerms;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub(super) struct UpdateOutcome {
     pub(super) step: Option<VersionChange>,
     /// Properties of the update that need attention.
     pub(super) cautions: Vec<UpdateCaution>,
-    /// Whether signature, preconditions and risks are waived.
+    /// Whether signature verification, preconditions and risks are waived.
     pub(super) force: bool,
     /// Newly accepted risks.
     pub(super) accepted: Vec<AcceptedRisk>,
@@ -43,7 +43,7 @@ pub(super) struct UpdateOutcome {
     pub(super) progress: Option<String>,
     /// Status of the request, `null` if the command did not wait for the operator.
     pub(super) status: Option<RequestStatus>,
-    /// Whether the command stopped waiting before the requested state.
+    /// Whether the command stopped waiting before the requested state was reached.
     pub(super) timed_out: bool,
     /// Probable mistakes in the arguments.
     pub(super) warnings: Vec<String>,
@@ -62,11 +62,11 @@ pub(super) enum Action {
     AlreadyRequested,
     /// Requested the previous release.
     RolledBack,
-    /// Requested the same version for several architectures.
+    /// Requested the multi-architecture release of the same version.
     RequestedMultiArch,
-    /// Nothing: several architectures were already requested.
+    /// Nothing: the multi-architecture release was already requested.
     AlreadyRequestedMultiArch,
-    /// Nothing: the cluster already has several architectures.
+    /// Nothing: the cluster already has the multi-architecture release.
     AlreadyMultiArch,
     /// Nothing: the cluster has the release, or its rollout is in progress.
     AlreadyCurrent,
@@ -92,7 +92,7 @@ pub(super) struct AcceptedRisk {
     #[serde(flatten)]
     pub(super) risk: UnacceptedRisk,
     /// Terms of the acceptance.
-    pub(super) terms: Terms,
+    pub(super) terms: AcceptanceTerms,
 }
 
 impl UpdateOutcome {
@@ -251,7 +251,7 @@ impl fmt::Display for StatusText<'_> {
             RequestState::Accepted => {
                 write!(
                     f,
-                    "The operator accepted the release, and has not started yet. {}",
+                    "The operator accepted the release and has not started the update yet. {}",
                     OneLine(message)
                 )
             }
@@ -368,7 +368,7 @@ mod tests {
             output(&|object| object.spec.desired_update = None),
         ];
         insta::assert_snapshot!(decided.join("\n\n"), @"
-        0: The operator accepted the release, and has not started yet. Working towards 5.1.9
+        0: The operator accepted the release and has not started the update yet. Working towards 5.1.9
 
         0: The operator accepted the release. Working towards 5.1.9: 1 of 9
 

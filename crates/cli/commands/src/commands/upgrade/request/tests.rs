@@ -258,8 +258,8 @@ fn image_is_requested_as_given() {
     assert_eq!((&update["version"], &update["force"]), (&json!("5.3.0"), &json!(true)));
     insta::assert_snapshot!(output(&change.outcome), @"
     Requested update to 5.3.0
-    warning: from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
-    warning: --force waives the signature, all preconditions and all risks: make sure that you trust this image
+    warning: the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
+    warning: --force skips signature verification and waives all preconditions and risks: make sure that you trust this image
     warning: the image does not belong to an available update
     ");
 }
@@ -291,7 +291,7 @@ fn unlisted_image_uses_its_metadata() {
     assert_eq!(desired_update(&unknown)["version"], Value::Null);
     insta::assert_snapshot!(output(&earlier.outcome), @"
     Requested update to 5.0.9
-    warning: from 5.1.0 to 5.0.9 is a downgrade
+    warning: the update from 5.1.0 to 5.0.9 is a downgrade
     warning: the image does not belong to an available update
     ");
     insta::assert_snapshot!(output(&unknown.outcome), @"
@@ -472,7 +472,7 @@ fn clear_during_rollout_warns_of_consequence() {
     };
     insta::assert_snapshot!(withdrawn("5.1.9", "5.1.0"), @"
     Withdrew the request for 5.1.9
-    warning: the update has started: the operator rolls back to 5.1.0, unless the operator of 5.1.9 already runs; then the update continues
+    warning: the update has started: the operator rolls back to 5.1.0, unless the operator of 5.1.9 is already running; in that case, the update continues
     ");
     insta::assert_snapshot!(withdrawn("5.2.0", "5.1.9"), @"
     Withdrew the request for 5.2.0

@@ -4,7 +4,7 @@ use std::fmt;
 
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::{ClusterVersion, ClusterVersionStatus};
-use fairway_risk::{Acceptance, Standing, Terms};
+use fairway_risk::{Acceptance, AcceptanceState, AcceptanceTerms};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub(super) struct UnacceptedRisk {
     /// Page about the risk.
     pub(super) url: Option<String>,
     #[serde(skip)]
-    standing: Standing,
+    standing: AcceptanceState,
 }
 
 /// Unaccepted risks of an update that apply or may apply.
@@ -58,15 +58,15 @@ fn standing(
     update: &ConditionalUpdate,
     name: &str,
     now: Timestamp,
-) -> Standing {
+) -> AcceptanceState {
     let hash = risks::definition_hash(status, name);
-    acceptance.standing(name, &update.release.version, &hash, now)
+    acceptance.state(name, &update.release.version, &hash, now)
 }
 
 impl UnacceptedRisk {
     /// Whether the risk was never accepted, with any terms.
     pub(super) fn is_new(&self) -> bool {
-        self.standing == Standing::NotAccepted
+        self.standing == AcceptanceState::NotAccepted
     }
 
     /// The risk in the document of a refusal.
@@ -76,7 +76,7 @@ impl UnacceptedRisk {
             exposure: self.exposure.into(),
             message: self.message.clone(),
             url: self.url.clone(),
-            acceptance: self.standing.word(),
+            acceptance: self.standing.as_str(),
         }
     }
 
@@ -86,16 +86,16 @@ impl UnacceptedRisk {
         status: &ClusterVersionStatus,
         version: &str,
         by: Option<&str>,
-    ) -> Terms {
+    ) -> AcceptanceTerms {
         let versions = match &self.standing {
-            Standing::OutOfScope(others) => format!("{others} || {version}"),
+            AcceptanceState::OutOfScope(others) => format!("{others} || {version}"),
             _ => version.to_owned(),
         };
-        Terms {
+        AcceptanceTerms {
             versions: versions.parse().ok(),
             by: by.map(str::to_owned),
             definition: risks::definition(status, &self.name).map(fairway_risk::definition_hash),
-            ..Terms::default()
+            ..AcceptanceTerms::default()
         }
     }
 }

@@ -65,7 +65,7 @@ fn consequence(status: &ClusterVersionStatus) -> String {
     match (before, target) {
         (Some(before), Some(target)) if before.stream() == target.stream() => format!(
             "the update has started: the operator rolls back to {before}, unless the operator of \
-             {target} already runs; then the update continues"
+             {target} is already running; in that case, the update continues"
         ),
         _ => format!(
             "the update has started and continues to {}: a rollback is possible only to the \

@@ -129,7 +129,7 @@ fn text_of_update_without_pools() {
 
     Health
       No known issues.
-      Alerts are unknown: the recorded cluster has no alerts.
+      Alerts are unknown: the recorded cluster contains no alert data.
     ");
     let details = Files::new().text(Details::Operators);
     assert!(details.contains("\n    first line\n    second line\n"), "{details}");
@@ -184,7 +184,7 @@ fn text_of_update_with_nodes() {
       Error: Node worker-2 is degraded
         the update is stalled
       Use --details=health for explanations and remediation.
-      Alerts are unknown: the recorded cluster has no alerts.
+      Alerts are unknown: the recorded cluster contains no alert data.
     ");
     insta::assert_snapshot!(files.text(Details::Health).split("\n\n").last().unwrap(), @"
     Health
@@ -198,7 +198,7 @@ fn text_of_update_with_nodes() {
         worker-2 is full
         nodes: worker-2
         https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator
-      Alerts are unknown: the recorded cluster has no alerts.
+      Alerts are unknown: the recorded cluster contains no alert data.
     ");
 }
 

@@ -23,7 +23,7 @@ const MAX_NAMES: usize = 3;
 /// Length of messages without `--details`.
 const MAX_MESSAGE_LENGTH: usize = 160;
 
-/// Status of an update, with its text output.
+/// Status of an update.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct StatusText<'a> {

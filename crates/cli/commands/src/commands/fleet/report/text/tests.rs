@@ -1,6 +1,6 @@
 use fairway_api::cluster_version::{Update, UpdateHistory, UpdateState};
 use fairway_api::{ClusterVersion, Version};
-use fairway_insight::fleet::{ClusterError, Member, Said};
+use fairway_insight::fleet::{ClusterError, ClusterSnapshot, FleetMember};
 use fairway_testkit::objects;
 
 use super::*;
@@ -9,9 +9,10 @@ use crate::commands::upgrade::fixtures::{
 };
 use crate::text;
 
-fn member(name: &str, version: ClusterVersion) -> Member {
-    let said = Said { version, preflights: Vec::new(), preflights_unread: None, now: now() };
-    Member { name: name.to_owned(), said: Ok(said) }
+fn member(name: &str, version: ClusterVersion) -> FleetMember {
+    let said =
+        ClusterSnapshot { version, preflights: Vec::new(), preflights_unread: None, now: now() };
+    FleetMember { name: name.to_owned(), said: Ok(said) }
 }
 
 /// At 5.1.0: 5.1.10 is recommended, and 5.2.0 has risks.
@@ -22,7 +23,7 @@ fn risky(risks: &[&str]) -> ClusterVersion {
     object
 }
 
-fn preflight(mut member: Member, result: PreflightResult, findings: &[&str]) -> Member {
+fn preflight(mut member: FleetMember, result: PreflightResult, findings: &[&str]) -> FleetMember {
     let said = member.said.as_mut().unwrap();
     said.preflights.push(Preflight {
         version: "5.2.0".to_owned(),
@@ -33,17 +34,17 @@ fn preflight(mut member: Member, result: PreflightResult, findings: &[&str]) -> 
     member
 }
 
-fn unread(name: &str) -> Member {
+fn unread(name: &str) -> FleetMember {
     let why = ClusterError {
         message: "cannot reach the API server at https://lab.example:6443: Connection refused"
             .to_owned(),
         hint: Some("check that the server is running and reachable".to_owned()),
     };
-    Member { name: name.to_owned(), said: Err(why) }
+    FleetMember { name: name.to_owned(), said: Err(why) }
 }
 
 /// A healthy, a failing, an updating and an unreachable cluster.
-fn fleet() -> Vec<Member> {
+fn fleet() -> Vec<FleetMember> {
     let mut failing = risky(&["SlowDisks", "NoisyLogs", "OldDriver"]);
     let message = "Cluster operator etcd is not available.\nIt has been so for an hour.";
     hold(&mut failing, condition("Failing", true, "ClusterOperatorNotAvailable", message));
@@ -71,7 +72,7 @@ fn fleet() -> Vec<Member> {
     ]
 }
 
-fn shown(members: &[Member], targets: &[&str], width: usize) -> String {
+fn shown(members: &[FleetMember], targets: &[&str], width: usize) -> String {
     let targets: Vec<Version> = targets.iter().map(|text| Version::parse(text).unwrap()).collect();
     let report = FleetReport::of(members, &targets);
     text::laid_out(&Shown { report: &report, width: Some(width) }.to_string(), width)

@@ -4,7 +4,7 @@ use fairway_api::ConditionStatus;
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_findings::{Document, Finding, Reason, Severity};
 use fairway_insight::fleet::PreflightResult;
-use fairway_risk::Standing;
+use fairway_risk::AcceptanceState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub(in super::super) struct PreflightFinding {
     /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
-    pub(super) standing: Standing,
+    pub(super) standing: AcceptanceState,
 }
 
 impl PreflightFinding {
@@ -111,7 +111,7 @@ pub(super) struct OtherRisk {
     /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
-    pub(super) standing: Standing,
+    pub(super) standing: AcceptanceState,
 }
 
 /// Whether a finding blocks an update until it is accepted.
@@ -144,7 +144,7 @@ impl<'a> PreflightState<'a> {
                 remediation: given(&finding.remediation),
                 check: given(&finding.check),
                 acceptance_required: blocks_update(finding),
-                acceptance: standing.word(),
+                acceptance: standing.as_str(),
                 standing,
             }
         };
@@ -200,7 +200,7 @@ impl<'a> PreflightState<'a> {
                 name: name.to_owned(),
                 exposure,
                 message: risks::definition(status, name).map(|risk| risk.message.clone()),
-                acceptance: standing.word(),
+                acceptance: standing.as_str(),
                 standing,
             })
         };
@@ -208,10 +208,10 @@ impl<'a> PreflightState<'a> {
         risks::names(update).into_iter().filter(|name| !is_found(name)).filter_map(other).collect()
     }
 
-    fn standing(&self, name: &str, target: &ReleaseReference) -> Standing {
+    fn standing(&self, name: &str, target: &ReleaseReference) -> AcceptanceState {
         let hash = self.status().map(|status| risks::definition_hash(status, name));
         let version = target.version.as_deref().unwrap_or_default();
         let acceptance = risks::acceptance(self.cluster_version);
-        acceptance.standing(name, version, &hash.unwrap_or_default(), self.now)
+        acceptance.state(name, version, &hash.unwrap_or_default(), self.now)
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct PreflightReport {
     pub(super) phase: PreflightPhase,
     /// Reason of the condition `PreflightFailed` if it is `True`, else of `PreflightRunning`.
     reason: Option<String>,
-    /// Message of the same condition.
+    /// Message of the condition that provides the reason.
     message: Option<String>,
     /// Latest run.
     pub(super) run: Option<PreflightRun>,
@@ -108,8 +108,8 @@ struct CheckCounts {
     total: usize,
 }
 
-/// Result of one check. [`CheckReport`] is the format of results in the cluster, whose names are
-/// fixed.
+/// Result of one check.
+// Not [`CheckReport`]: its field names belong to the format of results in the cluster.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CheckSummary<'a> {
@@ -136,7 +136,8 @@ struct CheckSummary<'a> {
     /// Whether a watched resource has changed since, so that the check runs again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
-    /// Read permissions beyond those of all checks, as reported by the operator that granted them.
+    /// Read permissions of this check in addition to those that all checks have, as reported by the
+    /// operator that granted them.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     granted_access: &'a [String],
 }
@@ -334,7 +335,7 @@ impl PreflightRun {
             start_time: document.started,
             completion_time: document.completed,
             last_update_time: document.updated,
-            age_seconds: document.oldest_answer().map(age),
+            age_seconds: document.oldest_result().map(age),
             operators: CheckCounts::of(document, CheckKind::Operator),
             built_in: CheckCounts::of(document, CheckKind::BuiltIn),
             checks: document.checks.clone(),

@@ -459,7 +459,7 @@ fn results_of_other_version_are_outdated() {
     old.source_version = "5.0.0".to_owned();
     let report = report(&monitored(), &[old]);
     assert_eq!(report.result, PreflightResult::Outdated);
-    assert_eq!(report.headline(), "outdated, the cluster had another version");
+    assert_eq!(report.headline(), "outdated, the cluster version has changed since");
 }
 
 #[test]

@@ -61,7 +61,9 @@ impl PreflightReport {
             PreflightResult::Stale => {
                 "stale, the cluster has changed since some checks ran".to_owned()
             }
-            PreflightResult::Outdated => "outdated, the cluster had another version".to_owned(),
+            PreflightResult::Outdated => {
+                "outdated, the cluster version has changed since".to_owned()
+            }
             PreflightResult::Failed => "failed".to_owned(),
             PreflightResult::NotRun => "not run".to_owned(),
             PreflightResult::Unsupported => "not supported".to_owned(),
