@@ -1,4 +1,4 @@
-//! What preflights have found outlives the operator that asked, and reaches ClusterVersion.
+//! Stored preflight results survive a restart of the operator and reach ClusterVersion.
 
 use anyhow::Result;
 use fairway_api::cluster_version::ClusterVersionStatus;
@@ -16,12 +16,12 @@ use crate::support::{available, reason, recommended, update};
 
 const NAMESPACE: &str = "openshift-cluster-version";
 
-/// A record of a preflight of that version from 5.1.0, which found these risks.
+/// A stored result of a preflight from 5.1.0 to this version, with these findings.
 fn found(version: &str, risks: &[&str]) -> Result<ConfigMap> {
     let image = objects::release(version).image;
     let finding = |name: &&str| Finding {
         name: (*name).to_owned(),
-        message: format!("{name} does not go with {version}."),
+        message: format!("{name} is incompatible with {version}."),
         check: "network".to_owned(),
         ..Finding::default()
     };
@@ -52,11 +52,11 @@ fn record_of(image: &str, document: &str) -> Result<ConfigMap> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_found_is_shown_and_can_be_accepted() -> Result<()> {
+async fn stored_findings_become_risks_that_can_be_accepted() -> Result<()> {
     let mut world = World::new().await?;
     let records: Api<ConfigMap> = Api::namespaced(world.operated.cluster.client(), NAMESPACE);
-    let rubbish = record_of(&objects::release("5.3.0").image, &"[".repeat(10_000))?;
-    for record in [found("5.1.1", &["DualStack"])?, found("5.2.0", &[])?, rubbish] {
+    let invalid = record_of(&objects::release("5.3.0").image, &"[".repeat(10_000))?;
+    for record in [found("5.1.1", &["DualStack"])?, found("5.2.0", &[])?, invalid] {
         records.create(&PostParams::default(), &record).await?;
     }
     let operated = &mut world.operated;
@@ -67,7 +67,7 @@ async fn what_was_found_is_shown_and_can_be_accepted() -> Result<()> {
             && because("5.2.0") == Some("NotOfferedByUpdateService")
             && available(status) == ["5.1.3"]
     };
-    let status = operated.status("what was found to be shown", is_known).await?;
+    let status = operated.status("the stored findings", is_known).await?;
     let applies = &update(&status, "5.1.1").unwrap().risks[0].conditions[0];
     assert_eq!(applies.reason, "PreflightValidation");
     assert_eq!(applies.message, "Risk identified during preflight check for 5.1.1");
@@ -80,11 +80,11 @@ async fn what_was_found_is_shown_and_can_be_accepted() -> Result<()> {
     }});
     operated.patch_spec(accepted).await?;
     let is_accepted = |status: &ClusterVersionStatus| available(status) == ["5.1.3", "5.1.1"];
-    operated.status("the acceptance to count", is_accepted).await?;
+    operated.status("the acceptance to take effect", is_accepted).await?;
 
-    let rubbish = record::name(&objects::release("5.3.0").image).unwrap();
-    wait::until("what cannot be understood to go", || async {
-        Ok(records.get_opt(&rubbish).await?.is_none().then_some(()))
+    let invalid = record::name(&objects::release("5.3.0").image).unwrap();
+    wait::until("the removal of the invalid record", || async {
+        Ok(records.get_opt(&invalid).await?.is_none().then_some(()))
     })
     .await?;
     operated.stop().await?;

@@ -135,8 +135,8 @@ async fn endpoint_without_certificate_is_self_signed() -> Result<()> {
     };
     let endpoint = Endpoint::start(Some(files.clone())).await?;
     // Probes do not validate certificates.
-    let anybody = client_builder().tls_danger_accept_invalid_certs(true).build()?;
-    assert_eq!(endpoint.get(&anybody, "tls/healthz").await?.0, 200);
+    let insecure = client_builder().tls_danger_accept_invalid_certs(true).build()?;
+    assert_eq!(endpoint.get(&insecure, "tls/healthz").await?.0, 200);
     assert!(endpoint.metrics.text().contains("fairway_operator_tls_reload_errors_total 0"));
 
     write_certificate(&files)?;

@@ -181,7 +181,7 @@ fn changed_cluster_operator_repeats_job() {
     engine.ended("network", nothing(), at(70), 0.0);
     assert_eq!((report(&engine, "network").stale, engine.wake()), (false, Some(at(3670))));
     engine.changed(own, at(80));
-    assert_eq!(engine.wake(), Some(at(180)), "it was in vain before");
+    assert_eq!(engine.wake(), Some(at(180)), "a repetition without a change doubles the delay");
 }
 
 #[test]

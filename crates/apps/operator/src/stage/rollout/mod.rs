@@ -41,7 +41,7 @@ pub struct Rollout {
     pub done: usize,
     /// Number of selected manifests.
     pub total: usize,
-    /// Failures that block the rollout, are waited for, or are only reported.
+    /// Failures that block the rollout, delay it, or are only reported.
     pub failures: Vec<Failure>,
     /// Objects of `delete` manifests that still exist.
     pub deleting: Vec<ObjectId>,

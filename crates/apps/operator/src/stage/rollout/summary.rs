@@ -25,7 +25,7 @@ pub struct FailureSummary {
 }
 
 /// Summary for `Failing`: failures that block the rollout or, without those, failures that are only
-/// reported. Failures that are waited for are no part of it.
+/// reported. It excludes failures that only delay the rollout.
 pub fn failing(failures: &[Failure]) -> Option<FailureSummary> {
     [Effect::Fail, Effect::Report].into_iter().find_map(|effect| {
         let relevant = failures.iter().filter(|failure| failure.effect == effect);
@@ -137,7 +137,7 @@ pub struct WaitSummary {
     pub is_slow: bool,
 }
 
-/// Summary of failures that are waited for.
+/// Summary of failures that only delay the rollout.
 pub fn waiting(failures: &[Failure], now: Timestamp) -> Option<WaitSummary> {
     let awaited: Vec<&Failure> =
         failures.iter().filter(|failure| failure.effect == Effect::Wait).collect();

@@ -1,5 +1,5 @@
-//! What a release says about a cluster that is about to get it, asked by `--preflight-on-update` or by
-//! somebody. The tests themselves are that release.
+//! Preflights of target releases, requested by `--preflight-on-update` or by an administrator. The tests
+//! write the results instead of a release.
 
 use std::fs;
 
@@ -49,12 +49,12 @@ impl World {
         Ok(Some(Self { platform, operated, _graph: graph, _metrics: directory }))
     }
 
-    /// Waits until a release is asked, and lets its check answer, perhaps with a finding.
+    /// Waits for the preflight of a release and writes the result of its check, with a finding if given.
     async fn answer(&self, version: &str, status: CheckStatus, found: Option<&str>) -> Result<()> {
         let image = self.platform.image(version);
         let runs: Api<Deployment> =
             Api::namespaced(self.operated.cluster.client(), "openshift-cluster-version");
-        let run = wait::until(&format!("{version} to be asked"), || async {
+        let run = wait::until(&format!("the preflight of {version}"), || async {
             let run = runs.get_opt("cluster-version-operator-preflight").await?;
             let asks = |run: &Deployment| {
                 run.annotations().get("fairway.dev/preflight-target").is_some_and(|it| it == image)
@@ -89,8 +89,8 @@ impl World {
         Ok(fs::rename(draft, directory.join("result.json"))?)
     }
 
-    /// Waits until the update waits for what its release says.
-    async fn until_it_waits(&self) -> Result<ClusterVersionStatus> {
+    /// Waits until the update waits for preflight results.
+    async fn until_update_waits(&self) -> Result<ClusterVersionStatus> {
         let waits = |status: &ClusterVersionStatus| {
             status.conditions.find("ReleaseAccepted").is_some_and(|accepted| {
                 let message = accepted.message.as_deref().unwrap_or_default();
@@ -103,10 +103,10 @@ impl World {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_only_reported_is_recorded_and_the_update_begins() -> Result<()> {
+async fn report_policy_records_findings_and_starts_update() -> Result<()> {
     let Some(mut world) = World::new(OnUpdate::Report).await? else { return Ok(()) };
     ask(&world.operated, json!({"version": "5.1.1"})).await?;
-    let status = world.until_it_waits().await?;
+    let status = world.until_update_waits().await?;
     assert_eq!(history(&status), ["5.1.0"]);
     world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
     let status = reaches(&world.operated, "5.1.1").await?;
@@ -118,13 +118,13 @@ async fn what_is_only_reported_is_recorded_and_the_update_begins() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_required_holds_the_update_until_it_is_accepted() -> Result<()> {
+async fn require_policy_blocks_update_until_findings_are_accepted() -> Result<()> {
     let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
     ask(&world.operated, json!({"version": "5.1.1"})).await?;
-    world.until_it_waits().await?;
+    world.until_update_waits().await?;
     world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
-    let told = refused(&world.operated, "UnacceptedRisks").await?;
-    assert!(told.ends_with("fairway upgrade accept DualStack"), "{told}");
+    let message = refused(&world.operated, "UnacceptedRisks").await?;
+    assert!(message.ends_with("fairway upgrade accept DualStack"), "{message}");
     ask(&world.operated, json!({"acceptRisks": [{"name": "DualStack"}]})).await?;
     let status = reaches(&world.operated, "5.1.1").await?;
     let recorded = status.history[0].accepted_risks.as_deref().unwrap_or_default();
@@ -133,14 +133,14 @@ async fn what_is_required_holds_the_update_until_it_is_accepted() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_not_whole_is_not_enough_where_one_is_required() -> Result<()> {
+async fn require_policy_with_incomplete_results_blocks_update() -> Result<()> {
     let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
     ask(&world.operated, json!({"version": "5.1.1"})).await?;
     world.answer("5.1.1", CheckStatus::TimedOut, None).await?;
-    let told = refused(&world.operated, "UnacceptedRisks").await?;
-    assert!(told.ends_with("fairway upgrade accept PreflightIncomplete"), "{told}");
+    let message = refused(&world.operated, "UnacceptedRisks").await?;
+    assert!(message.ends_with("fairway upgrade accept PreflightIncomplete"), "{message}");
 
-    // Who forces an update to another release is asked nothing.
+    // A forced update needs no preflight.
     let forced = json!({"version": "5.1.2", "force": true});
     ask(&world.operated, forced).await?;
     let status = reaches(&world.operated, "5.1.2").await?;
@@ -149,46 +149,46 @@ async fn an_answer_that_is_not_whole_is_not_enough_where_one_is_required() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preflight_that_cannot_begin_is_none_where_one_is_required() -> Result<()> {
+async fn require_policy_with_refused_preflight_blocks_update() -> Result<()> {
     let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
     let roles: Api<ClusterRole> = Api::all(world.operated.cluster.client());
-    let too_much = json!({
+    let excessive = json!({
         "metadata": {"name": "preflight-secrets-of-all", "labels": {labels::AGGREGATE: "true"}},
         "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
     });
-    roles.create(&PostParams::default(), &serde_json::from_value(too_much)?).await?;
+    roles.create(&PostParams::default(), &serde_json::from_value(excessive)?).await?;
     ask(&world.operated, json!({"image": world.platform.image("5.1.1")})).await?;
-    let told = refused(&world.operated, "UnacceptedRisks").await?;
-    assert!(told.ends_with("fairway upgrade accept PreflightIncomplete"), "{told}");
+    let message = refused(&world.operated, "UnacceptedRisks").await?;
+    assert!(message.ends_with("fairway upgrade accept PreflightIncomplete"), "{message}");
     let status = world
         .operated
-        .status("why", |status| reason(status, "PreflightFailed") == "ReaderRoleRefused");
+        .status("the refused reader role", |status| reason(status, "PreflightFailed") == "ReaderRoleRefused");
     assert_eq!(history(&status.await?), ["5.1.0"]);
     roles.delete("preflight-secrets-of-all", &DeleteParams::default()).await?;
     world.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_minor_version_is_skipped_after_the_release_has_found_nothing() -> Result<()> {
+async fn skip_level_update_after_clean_preflight_starts() -> Result<()> {
     let Some(mut world) = World::new(OnUpdate::Off).await? else { return Ok(()) };
     ask(&world.operated, json!({"version": "5.3.0"})).await?;
-    let told = refused(&world.operated, "PreconditionChecks").await?;
-    assert!(told.contains("SkipLevelNotChecked"), "{told}");
+    let message = refused(&world.operated, "PreconditionChecks").await?;
+    assert!(message.contains("SkipLevelNotChecked"), "{message}");
 
     ask(&world.operated, json!({"mode": "Preflight"})).await?;
     world.answer("5.3.0", CheckStatus::Passed, None).await?;
     let is_complete = |status: &ClusterVersionStatus| {
         reason(status, "PreflightCompleted") == "NoRisksFound" && !is_in_progress(status)
     };
-    let status = world.operated.status("a complete answer", is_complete).await?;
-    assert_eq!(history(&status), ["5.1.0"], "a preflight is no update");
+    let status = world.operated.status("complete results", is_complete).await?;
+    assert_eq!(history(&status), ["5.1.0"], "a preflight starts no update");
     ask(&world.operated, json!({"mode": null})).await?;
     reaches(&world.operated, "5.3.0").await?;
     world.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_no_risk_may_have_is_shown_by_another() -> Result<()> {
+async fn finding_with_invalid_name_is_renamed() -> Result<()> {
     let Some(mut world) = World::new(OnUpdate::Off).await? else { return Ok(()) };
     ask(&world.operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
     world.answer("5.1.1", CheckStatus::Found, Some("5 > 3, says \"who\"\n?")).await?;
@@ -196,16 +196,16 @@ async fn a_name_that_no_risk_may_have_is_shown_by_another() -> Result<()> {
         let risks = status.conditional_update_risks.iter();
         risks.map(|risk| format!("{}: {}", risk.name, risk.message)).collect::<Vec<_>>().join("\n")
     };
-    let stands_in = |status: &ClusterVersionStatus| {
+    let is_renamed = |status: &ClusterVersionStatus| {
         shown(status).starts_with("InvalidRisk") && !is_in_progress(status)
     };
-    let status = world.operated.status("what was found to be shown", stands_in).await?;
+    let status = world.operated.status("the renamed finding", is_renamed).await?;
     insta::assert_snapshot!(shown(&status), @r#"InvalidRisk-ab0cc64e9b5f: The status cannot store a published risk: its name "5 > 3, says \"who\"\n?" is not CamelCase. Original message: "5 > 3, says \"who\"\n? will happen.""#);
-    assert_eq!(available(&status), ["5.3.0", "5.1.2"], "it stands against the update all the same");
+    assert_eq!(available(&status), ["5.3.0", "5.1.2"], "the finding blocks the update");
     world.operated.stop().await
 }
 
-/// What was found is weighed a moment after it is known to be all.
+/// Findings become risks shortly after the results are complete.
 fn is_in_progress(status: &ClusterVersionStatus) -> bool {
     status.conditional_update_risks.iter().any(|risk| risk.name == "PreflightInProgress")
 }

@@ -36,7 +36,7 @@ async fn restart_during_update_resumes_without_gate() -> Result<()> {
     ask(&operated, json!({"acceptRisks": [{"name": "Other"}]})).await?;
     let generation = before.observed_generation + 1;
     let after = operated
-        .status("the operator to go on", |status| {
+        .status("the operator to resume", |status| {
             status.observed_generation >= generation
                 && reason(status, "ReleaseAccepted") == "PayloadLoaded"
         })

@@ -49,7 +49,7 @@ async fn unavailable_and_updating_operators_block_and_degraded_do_not() -> Resul
     );
     let mut written = stage.written().await?;
     written.sort();
-    assert_eq!(written, ["a-1", "b-1", "b-2"], "only what does not depend on it goes on");
+    assert_eq!(written, ["a-1", "b-1", "b-2"], "only independent manifests are applied");
 
     stage.report("network", &with("5.0.0", "Degraded", true)).await?;
     let rollout = stage.until_failing(&["ClusterOperatorUpdating"]).await?;

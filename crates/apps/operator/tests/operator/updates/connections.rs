@@ -136,16 +136,16 @@ async fn service_is_trusted_by_ca_bundle_of_the_cluster() {
     let port = service.address().port();
     let upstream = format!("https://localhost:{port}/api/upgrades_info/v1/graph");
     let stage = Stage::start(&upstream, single_request());
-    let machine = stage.until_failed("RemoteFailed").await;
+    let wrong_ca = stage.until_failed("RemoteFailed").await;
     stage.trust(&wrong);
     stage.until_counted("RemoteFailed", 2).await;
     stage.trust(&format!("{wrong}{right}"));
     stage.until_offered(&["5.1.2", "5.1.1"]).await;
     stage.trust("not a certificate");
-    let nobody = stage.until_failed("RemoteFailed").await;
+    let no_ca = stage.until_failed("RemoteFailed").await;
     stage.trust(&right);
     stage.until_offered(&["5.1.2", "5.1.1"]).await;
-    let messages = [machine, nobody]
+    let messages = [wrong_ca, no_ca]
         .map(|updates| message(&updates, service.address()).replace(&port.to_string(), "PORT"));
     insta::assert_snapshot!(messages.join("\n"), @"
     Unable to retrieve available updates: cannot reach https://localhost:PORT/api/upgrades_info/v1/graph: invalid peer certificate: UnknownIssuer.

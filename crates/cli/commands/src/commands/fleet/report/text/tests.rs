@@ -48,7 +48,7 @@ fn fleet() -> Vec<FleetMember> {
     let mut failing = risky(&["SlowDisks", "NoisyLogs", "OldDriver"]);
     let message = "Cluster operator etcd is not available.\nIt has been so for an hour.";
     hold(&mut failing, condition("Failing", true, "ClusterOperatorNotAvailable", message));
-    hold(&mut failing, condition("Upgradeable", false, "Operators", "Operators stand in the way."));
+    hold(&mut failing, condition("Upgradeable", false, "Operators", "Operators block the update."));
     let mut updating = cluster_version();
     updating.spec.desired_update = Some(Update::default());
     let status = updating.status.as_mut().unwrap();
