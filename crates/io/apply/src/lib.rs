@@ -12,15 +12,18 @@
 //! | [`canonical`] | comparison of values in different notation |
 //! | [`ownership`] | field ownership and its migration |
 //! | [`three_way`] | client-side three-way merge |
+//! | `contention` | backoff of repeated drift corrections |
 //! | `error` | errors, and the timeout of requests |
 
 pub mod canonical;
+mod contention;
 pub mod drift;
 mod error;
 mod object;
 pub mod ownership;
 pub mod three_way;
 
+pub use contention::{CONTENTION_RESET_INTERVAL, ContentionBackoff, REPAIR_BACKOFF};
 pub use error::{REQUEST_TIMEOUT, WriteError, is_untypable, within_time};
 pub use object::{ObjectWriter, dynamic};
 

@@ -4,69 +4,12 @@
 use std::time::Duration;
 
 use fairway_api::ClusterOperator;
-use fairway_backoff::Backoff;
 use fairway_election::Leadership;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Client, ResourceExt as _};
-use tokio::time::{Instant, timeout};
-
-/// Delay after a correction. It doubles with each one, so that contention does not load the API
-/// server.
-const REPAIR_BACKOFF: Backoff =
-    Backoff { first: Duration::from_secs(1), max: Duration::from_mins(5) };
-/// Time without a correction after which the backoff starts over.
-const CONTENTION_RESET_INTERVAL: Duration = Duration::from_mins(10);
-/// Corrections without a reset from which they count as contention.
-const CONTENTION_THRESHOLD: u32 = 5;
-
-/// Backoff of drift correction: the first at once, later ones with increasing delays.
-#[derive(Debug, Default)]
-pub(super) struct ContentionBackoff {
-    latest: Option<Instant>,
-    repairs: u32,
-}
-
-impl ContentionBackoff {
-    /// Earliest time of the next correction.
-    pub(super) fn next_repair(&self, now: Instant) -> Instant {
-        let Some(latest) = self.latest.filter(|_| !self.is_over(now)) else { return now };
-        latest + REPAIR_BACKOFF.after(self.repairs)
-    }
-
-    /// Records a correction; returns their number if it counts as contention.
-    pub(super) fn repaired(&mut self, now: Instant) -> Option<u32> {
-        let before = if self.is_over(now) { 0 } else { self.repairs };
-        (self.latest, self.repairs) = (Some(now), before.saturating_add(1));
-        self.is_contention().then_some(self.repairs)
-    }
-
-    /// Time at which contention ends, if nothing happens until then.
-    pub(super) fn end(&self) -> Option<Instant> {
-        self.latest
-            .filter(|_| self.is_contention())
-            .map(|latest| latest + CONTENTION_RESET_INTERVAL)
-    }
-
-    /// Resets contention that is over; returns whether there was any.
-    pub(super) fn reset_if_over(&mut self, now: Instant) -> bool {
-        let is_over_now = self.end().is_some_and(|peace| peace <= now);
-        if is_over_now {
-            *self = Self::default();
-        }
-        is_over_now
-    }
-
-    fn is_contention(&self) -> bool {
-        self.repairs >= CONTENTION_THRESHOLD
-    }
-
-    fn is_over(&self, now: Instant) -> bool {
-        let age = |latest: Instant| now.saturating_duration_since(latest);
-        self.latest.is_none_or(|latest| age(latest) >= CONTENTION_RESET_INTERVAL)
-    }
-}
+use tokio::time::timeout;
 
 /// Field manager of the latest status write by another client.
 pub(super) fn other_writer(object: &ClusterOperator, own: &str) -> Option<String> {
@@ -140,43 +83,6 @@ mod tests {
 
     use super::*;
 
-    /// Delays in seconds before corrections, if another client changes the status at once again.
-    fn delays(
-        contention: &mut ContentionBackoff,
-        mut now: Instant,
-        times: usize,
-    ) -> (Vec<u64>, Instant) {
-        let mut delays = Vec::new();
-        for _ in 0..times {
-            let next = contention.next_repair(now);
-            delays.push((next - now).as_secs());
-            now = next;
-            contention.repaired(now);
-        }
-        (delays, now)
-    }
-
-    #[test]
-    fn next_repair_backs_off() {
-        let (mut contention, now) = (ContentionBackoff::default(), Instant::now());
-        let (during_contention, later) = delays(&mut contention, now, 12);
-        assert_eq!(during_contention, [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
-        let (after_reset, _) = delays(&mut contention, later + CONTENTION_RESET_INTERVAL, 3);
-        assert_eq!(after_reset, [0, 1, 2]);
-    }
-
-    #[test]
-    fn repaired_returns_count_until_contention_ends() {
-        let (mut contention, now) = (ContentionBackoff::default(), Instant::now());
-        let counts: Vec<_> = (0..6).map(|_| contention.repaired(now)).collect();
-        assert_eq!(counts, [None, None, None, None, Some(5), Some(6)]);
-        let end = now + CONTENTION_RESET_INTERVAL;
-        assert_eq!(contention.end(), Some(end));
-        assert!(!contention.reset_if_over(now + CONTENTION_RESET_INTERVAL / 2));
-        assert!(contention.reset_if_over(end));
-        assert!(contention.end().is_none() && !contention.reset_if_over(end));
-    }
-
     #[test]
     fn other_writer_is_latest_of_status() {
         let entry = |manager: &str, field: &str, minute: u8| {
@@ -201,11 +107,6 @@ mod tests {
             [entry("old", "f:status", 1), entry("olm", "f:status", 5), entry("own", "f:status", 9)];
         assert_eq!(writer(&fields).as_deref(), Some("olm"));
     }
-}
-
-#[cfg(test)]
-mod herald_tests {
-    use super::*;
 
     #[test]
     fn event_names_client_and_remediation() {

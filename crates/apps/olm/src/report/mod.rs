@@ -10,6 +10,7 @@ use std::time::Duration;
 use fairway_api::ClusterOperator;
 use fairway_api::ClusterVersion;
 use fairway_api::cluster_operator::ClusterOperatorStatus;
+use fairway_apply::ContentionBackoff;
 use fairway_compat::olm::{MinorVersion, OlmCheck, OperatorVerdict};
 use fairway_election::Leadership;
 use jiff::Timestamp;
@@ -26,7 +27,7 @@ use crate::request::in_time;
 use crate::settings::Settings;
 use crate::watches::{CLUSTER_OPERATORS, LeaderWatches, Singleton, StaleWatches, WatchReceiver};
 use compose::{ReportInputs, compose};
-use contention::{ContentionBackoff, EventRecorder, other_writer};
+use contention::{EventRecorder, other_writer};
 use view::View;
 
 /// Field manager of the ClusterOperator.
@@ -179,7 +180,7 @@ impl Reporter {
     /// Writes the desired status if it differs; returns the time of the next reconciliation without a
     /// change.
     async fn reconcile(&mut self) -> Result<Option<Instant>, kube::Error> {
-        if self.contention.reset_if_over(Instant::now()) {
+        if self.contention.reset_if_ended(Instant::now()) {
             self.metrics.contended(&self.settings.cluster_operator, None);
         }
         let before = self.before().await?;
@@ -235,9 +236,9 @@ impl Reporter {
     ) -> Result<Option<Instant>, kube::Error> {
         let is_repair = self.last_report.as_ref() == Some(&desired.timeless);
         let now = Instant::now();
-        let next_repair = self.contention.next_repair(now);
-        if is_repair && next_repair > now {
-            return Ok(Some(next_repair));
+        let next_correction = self.contention.next_correction(now);
+        if is_repair && next_correction > now {
+            return Ok(Some(next_correction));
         }
         let mut object = match before {
             Some(object) => object.clone(),
@@ -264,7 +265,7 @@ impl Reporter {
     }
 
     async fn record_repair(&mut self, writer: Option<&str>) {
-        let Some(repairs) = self.contention.repaired(Instant::now()) else { return };
+        let Some(repairs) = self.contention.corrected(Instant::now()) else { return };
         tracing::warn!(
             rival = writer,
             repairs,

@@ -1,10 +1,8 @@
 //! Drift correction: backoff of repeated corrections, and detection of contention.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use fairway_apply::within_time;
-use fairway_backoff::Backoff;
+use fairway_apply::{ContentionBackoff, within_time};
 use fairway_release::ObjectId;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
@@ -13,14 +11,6 @@ use tokio::time::Instant;
 
 use crate::election::Leadership;
 use crate::names::OPERATOR;
-
-/// Delay after a correction. Its maximum limits the load when another client keeps changing an object.
-const REPAIR_BACKOFF: Backoff =
-    Backoff { first: Duration::from_secs(1), max: Duration::from_mins(5) };
-/// Time without a correction after which the backoff of an object starts over.
-const CONTENTION_RESET_INTERVAL: Duration = Duration::from_mins(10);
-/// Corrections without a reset from which they count as contention.
-const CONTENTION_THRESHOLD: u32 = 5;
 
 /// Schedules drift correction by object: the first at once, later ones with backoff.
 ///
@@ -34,32 +24,16 @@ pub struct DriftBackoff {
 #[derive(Debug, Default)]
 struct Corrections {
     due: Option<Instant>,
-    latest: Option<Instant>,
-    count: u32,
-}
-
-impl Corrections {
-    /// Earliest time of the next correction.
-    fn earliest(&self) -> Option<Instant> {
-        let is_first = self.count == 0;
-        Some(self.latest.filter(|_| !is_first)? + REPAIR_BACKOFF.after(self.count))
-    }
-
-    fn is_reset(&self, now: Instant) -> bool {
-        self.latest
-            .is_none_or(|latest| now.saturating_duration_since(latest) >= CONTENTION_RESET_INTERVAL)
-    }
+    contention: ContentionBackoff,
 }
 
 impl DriftBackoff {
     /// Records a change or deletion of an object.
     pub fn object_changed(&mut self, id: ObjectId, now: Instant) {
-        self.objects.retain(|_, repairs| repairs.due.is_some() || !repairs.is_reset(now));
+        self.objects
+            .retain(|_, repairs| repairs.due.is_some() || !repairs.contention.is_reset(now));
         let repairs = self.objects.entry(id).or_default();
-        if repairs.is_reset(now) {
-            repairs.count = 0;
-        }
-        let from = repairs.earliest().map_or(now, |from| from.max(now));
+        let from = repairs.contention.next_correction(now).max(now);
         repairs.due = Some(repairs.due.map_or(from, |due| due.min(from)));
     }
 
@@ -83,22 +57,13 @@ impl DriftBackoff {
 
     /// Records a correction. Returns the number of corrections if it counts as contention.
     pub fn corrected(&mut self, id: &ObjectId, now: Instant) -> Option<u32> {
-        let repairs = self.count(id, now);
-        (repairs >= CONTENTION_THRESHOLD).then_some(repairs)
+        self.objects.entry(id.clone()).or_default().contention.corrected(now)
     }
 
     /// Records a failed correction: it is retried with the same backoff.
     pub fn failed(&mut self, id: &ObjectId, now: Instant) {
-        self.count(id, now);
+        self.corrected(id, now);
         self.object_changed(id.clone(), now);
-    }
-
-    fn count(&mut self, id: &ObjectId, now: Instant) -> u32 {
-        let repairs = self.objects.entry(id.clone()).or_default();
-        let before = if repairs.is_reset(now) { 0 } else { repairs.count };
-        repairs.latest = Some(now);
-        repairs.count = before.saturating_add(1);
-        repairs.count
     }
 }
 
@@ -147,6 +112,10 @@ impl ContentionEvents {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use fairway_apply::{CONTENTION_RESET_INTERVAL, REPAIR_BACKOFF};
+
     use super::*;
 
     fn id(name: &str) -> ObjectId {
@@ -218,11 +187,6 @@ mod tests {
         backoff.failed(&id("a"), now + REPAIR_BACKOFF.first);
         assert_eq!(backoff.next_due(), Some(now + REPAIR_BACKOFF.first * 3));
     }
-}
-
-#[cfg(test)]
-mod fight_tests {
-    use super::*;
 
     #[test]
     fn event_names_client_and_remediation() {

@@ -160,9 +160,9 @@ async fn require_policy_with_refused_preflight_blocks_update() -> Result<()> {
     ask(&world.operated, json!({"image": world.platform.image("5.1.1")})).await?;
     let message = refused(&world.operated, "UnacceptedRisks").await?;
     assert!(message.ends_with("fairway upgrade accept PreflightIncomplete"), "{message}");
-    let status = world
-        .operated
-        .status("the refused reader role", |status| reason(status, "PreflightFailed") == "ReaderRoleRefused");
+    let status = world.operated.status("the refused reader role", |status| {
+        reason(status, "PreflightFailed") == "ReaderRoleRefused"
+    });
     assert_eq!(history(&status.await?), ["5.1.0"]);
     roles.delete("preflight-secrets-of-all", &DeleteParams::default()).await?;
     world.operated.stop().await

@@ -114,11 +114,6 @@ pub(super) struct OtherRisk {
     pub(super) standing: AcceptanceState,
 }
 
-/// Whether a finding blocks an update until it is accepted.
-fn blocks_update(finding: &Finding) -> bool {
-    finding.reason == Reason::PreflightValidation && finding.severity >= Severity::Warning
-}
-
 impl<'a> PreflightState<'a> {
     /// Conditional update to a release.
     pub(super) fn listed_update(&self, target: &ReleaseReference) -> Option<&'a ConditionalUpdate> {
@@ -143,7 +138,7 @@ impl<'a> PreflightState<'a> {
                 url: given(&finding.url),
                 remediation: given(&finding.remediation),
                 check: given(&finding.check),
-                acceptance_required: blocks_update(finding),
+                acceptance_required: finding.blocks_update(),
                 acceptance: standing.as_str(),
                 standing,
             }
