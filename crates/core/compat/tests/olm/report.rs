@@ -84,7 +84,7 @@ fn unknown_api_availability_is_a_note() {
     let [wild, unversioned] = [using("wild", "*"), using("unversioned", "cronjobs")];
     insta::assert_snapshot!(noted(vec![wild.clone()]).unwrap(), @r#"[{"message":"For 1 operator, it is unknown whether the target serves all required APIs, because permissions contain wildcards or omit API versions. For details, run `fairway olm list -o json`","targets":">=4.12.0"}]"#);
     let both = noted(vec![wild, unversioned]).unwrap();
-    assert!(both[0]["message"].as_str().unwrap().starts_with("Unknown for 2 operators "), "{both}");
+    assert!(both[0]["message"].as_str().unwrap().starts_with("For 2 operators, "), "{both}");
 }
 
 #[test]
