@@ -232,11 +232,13 @@ pub(crate) fn number_problem(
     in_range: bool,
 ) -> Option<ParseProblem> {
     let number = tokens[index].text(query);
-    let position = match word_before(query, &tokens[..index]) {
-        _ if in_range => NumberPosition::Duration,
-        Some(word) if word.eq_ignore_ascii_case("offset") => NumberPosition::Duration,
-        Some("@") => NumberPosition::Point,
-        _ => NumberPosition::Number,
+    let before = &tokens[..index];
+    let position = if in_range || is_offset(query, before) {
+        NumberPosition::Duration
+    } else if without_signs(query, before).last().is_some_and(|last| last.text(query) == "@") {
+        NumberPosition::Point
+    } else {
+        NumberPosition::Number
     };
     let owned = number.to_owned();
     match position {
@@ -252,13 +254,24 @@ pub(crate) fn number_problem(
 pub(crate) fn is_infinite_offset(query: &str, before: &[Token], word: &Token) -> bool {
     let word = word.text(query);
     let infinite = ["inf", "nan"].iter().any(|infinite| word.eq_ignore_ascii_case(infinite));
-    infinite && word_before(query, before).is_some_and(|word| word.eq_ignore_ascii_case("offset"))
+    infinite && is_offset(query, before)
 }
 
-/// The last token before a number, without signs.
-fn word_before<'a>(query: &'a str, before: &[Token]) -> Option<&'a str> {
-    let words = before.iter().rev().map(|token| token.text(query));
-    words.into_iter().find(|word| !matches!(*word, "+" | "-"))
+/// Whether the tokens before a number end with the keyword `offset`. At the start of an expression,
+/// `offset` is the name of a metric.
+fn is_offset(query: &str, before: &[Token]) -> bool {
+    let [rest @ .., word] = without_signs(query, before) else { return false };
+    let starts_expression = rest.last().is_none_or(|last| {
+        matches!(last.kind, TokenKind::Sign | TokenKind::Open(_)) || is_operator(last.text(query))
+    });
+    word.text(query).eq_ignore_ascii_case("offset") && !starts_expression
+}
+
+/// The tokens before a number, without the signs at their end.
+fn without_signs<'a>(query: &str, before: &'a [Token]) -> &'a [Token] {
+    let is_sign = |token: &Token| matches!(token.text(query), "+" | "-");
+    let end = before.iter().rposition(|token| !is_sign(token)).map_or(0, |last| last + 1);
+    &before[..end]
 }
 
 fn has_unit(number: &str) -> bool {

@@ -163,6 +163,8 @@ fn syntax_of_latest_prometheus_is_rejected() {
         ^^ 1:5: older versions of Prometheus reject the duration "5m" here; use a number such as 300
     vector(1h30m)
            ^^^^^ 1:8: older versions of Prometheus reject the duration "1h30m" here; use a number such as 300
+    offset + 5m
+             ^^ 1:10: older versions of Prometheus reject the duration "5m" here; use a number such as 300
     {"a.b"}
      ^^^^^ 1:2: older versions of Prometheus reject a quoted name; remove the quotes
     a{"b"="1"}
