@@ -50,10 +50,10 @@ fn main() -> Result<()> {
             tokio::runtime::Runtime::new()?.block_on(real::install(&payloads))?;
         }
         Some(_) => {}
-        None => println!("\nLEFT OUT: a real payload, for {} is unset", environment::PAYLOADS),
+        None => println!("\nSKIPPED: real payload: {} is not set", environment::PAYLOADS),
     }
     let Some(directories) = environment::bench_payload()? else {
-        println!("\nLEFT OUT: what a rollout costs, for {} is unset", environment::BENCH_PAYLOAD);
+        println!("\nSKIPPED: cost of a rollout: {} is not set", environment::BENCH_PAYLOAD);
         return Ok(());
     };
     let [from, to, ..] = &directories[..] else { bail!("an update takes two releases") };
