@@ -30,7 +30,7 @@ pub(crate) struct Printer {
     whom: Whom,
     /// Prefix of notes, if several clusters are queried.
     about: String,
-    /// Whether a part of a result is written.
+    /// Whether a result is written, at least partially. Relaxed: the flag guards no other data.
     printed: Arc<AtomicBool>,
 }
 

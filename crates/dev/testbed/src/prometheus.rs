@@ -61,7 +61,7 @@ impl Prometheus {
         Self::start_with(options, &|_| {})
     }
 
-    /// [`Prometheus::start`] with progress.
+    /// [`Prometheus::start`] that reports its progress to `progress`.
     pub fn start_with(options: Options, progress: Progress<'_>) -> Result<Self> {
         let Options { lifetime, cache, scrape, rules, config, samples } = options;
         let cache = cache.map_or_else(Cache::from_env, Ok)?;

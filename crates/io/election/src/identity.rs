@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identity_of_machine_is_stable() {
+    fn identity_of_host_is_stable_across_restarts() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("state/identity");
         let first = Identity::of_machine(&file).unwrap();

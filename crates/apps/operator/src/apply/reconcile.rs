@@ -1,4 +1,4 @@
-//! Reconciliation of one object: compare, then write, create or delete it.
+//! Drift correction of one object: compares it with its manifest, then writes, creates or deletes it.
 
 use fairway_apply::drift::difference;
 use fairway_apply::{ObjectWriter, three_way};

@@ -1,4 +1,4 @@
-//! What is explained about risks and updates.
+//! Tests for explanations of risks and updates.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 use std::collections::BTreeMap;

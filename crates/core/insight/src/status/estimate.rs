@@ -27,7 +27,7 @@ pub struct Estimate {
     /// Estimated remaining seconds, based on the usual progress of updates; negative if the update
     /// is overdue.
     pub remaining_seconds: i64,
-    /// Remaining time as text: a duration, `<10m`, or a text for unknown.
+    /// Remaining time as text: a duration, `<10m`, or `N/A` with the reason.
     pub remaining: String,
     /// Whether the estimate is reliable.
     pub trusted: bool,
@@ -123,9 +123,9 @@ impl RolloutProgress {
     }
 }
 
-/// Part of the time that has usually passed when a part of the components is done: the first
-/// components take long, and so does the last, which waits for nodes. The polynomials are those of
-/// `oc adm upgrade status`, fitted to updates of many clusters.
+/// Fraction of the update duration that has usually elapsed when the fraction `x` of the components
+/// is updated. The first components are slow, and so is the last, which waits for nodes. The
+/// polynomials are those of `oc adm upgrade status`, fitted to updates of many clusters.
 fn usual_course(x: f64) -> f64 {
     let polynomial: &[f64] = match x {
         _ if x < 0.25 => &[-0.030_787_88, 2.628_86, -3.823_954],

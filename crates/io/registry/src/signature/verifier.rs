@@ -1,4 +1,5 @@
-//! Verifies that a release image is signed for every keyring of another release.
+//! Signature verification: checks that a release image is signed for every keyring of another
+//! release.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -144,7 +144,8 @@ mod tests {
 
     use super::*;
 
-    /// Verdict with all risks of the story; each applies to the cluster.
+    /// Verdict for an update to 4.7.4 with all risks of [`blocked_edges`]; each applies to the
+    /// cluster.
     fn verdict() -> UpdateVerdict {
         let risk = |text: &str| {
             let field = |name: &str| {

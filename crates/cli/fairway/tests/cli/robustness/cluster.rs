@@ -75,7 +75,7 @@ async fn cluster_version_with_incomplete_status() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn user_without_permissions() -> Result<()> {
+async fn commands_without_permissions_report_forbidden() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     let bob = without_permissions(&cluster);

@@ -49,7 +49,7 @@ async fn reports_on_a_narrow_terminal_are_wrapped() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn documents_do_not_depend_on_the_terminal() -> Result<()> {
+async fn json_and_yaml_output_does_not_depend_on_terminal() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     for format in ["json", "yaml"] {

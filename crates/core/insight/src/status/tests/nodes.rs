@@ -137,7 +137,7 @@ fn worker(change: impl Fn(&mut ClusterObjects)) -> String {
 }
 
 #[test]
-fn unavailable_reasons_of_nodes() {
+fn node_with_failing_condition_has_unavailable_reason() {
     let condition = |type_: &'static str, status: &'static str| {
         move |cluster: &mut ClusterObjects| {
             let output = json!({"type": type_, "status": status, "message": "m", "lastTransitionTime": at(0)});

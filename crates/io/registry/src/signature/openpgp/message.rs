@@ -113,7 +113,8 @@ impl SignedMessage {
     }
 }
 
-/// Checks that the signatures are the announced ones. They nest, so the last one is announced first.
+/// Checks that each signature matches its one-pass signature packet. They nest: the first one-pass
+/// packet belongs to the last signature.
 fn announce(announced: &[OnePass], signatures: &mut [SignaturePacket]) -> Result<(), MessageError> {
     if announced.len() != signatures.len() {
         return Err(MessageError::Mismatch);
@@ -126,7 +127,8 @@ fn announce(announced: &[OnePass], signatures: &mut [SignaturePacket]) -> Result
         let is_same = one.kind == signature.kind
             && one.hash == signature.hash
             && one.key_algorithm == signature.key_algorithm;
-        // A signature without an issuer is found by its announcement, as in Go's openpgp.
+        // A signature without an issuer gets the key ID of its one-pass signature packet, as in
+        // Go's openpgp.
         if signature.issuers.is_empty() {
             signature.issuers.push(Issuer::KeyId(one.key_id));
         }

@@ -40,7 +40,7 @@ fn label_selector_matches() {
 }
 
 #[test]
-fn label_selector_does_not_match() {
+fn label_selector_with_unmet_requirement_does_not_match() {
     #[rustfmt::skip]
     let selectors = [
         "absent", "!app", "app=", "app=db", "app!=web", "app in (db)", "app notin (web)",

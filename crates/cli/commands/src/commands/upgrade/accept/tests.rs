@@ -180,7 +180,7 @@ fn accept_keeps_requested_update() {
 }
 
 #[test]
-fn removing_last_risk_removes_desired_update() {
+fn removing_last_risk_without_target_removes_desired_update() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks"], Some("{}"));
     for arguments in [&["SlowDisks-"][..], &["--clear"]] {

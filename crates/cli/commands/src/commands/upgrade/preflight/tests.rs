@@ -364,7 +364,7 @@ fn arguments_select_action() {
 }
 
 #[test]
-fn conflicting_arguments_are_refused() {
+fn invalid_or_conflicting_arguments_are_refused() {
     let refused = [
         &["--mode=preflight"][..],
         &["--mode=Preflight-all", "--to=5.2.0"],
