@@ -96,10 +96,10 @@ pub async fn run_on(
             listener.run(socket).await;
         }
     }));
-    let farewell = settings.farewell;
+    let shutdown_grace_period = settings.shutdown_grace_period;
     let last_answer = async {
         stop.cancelled().await;
-        fairway_clock::pause(farewell).await;
+        fairway_clock::pause(shutdown_grace_period).await;
         Ok(())
     };
     let guard = Guard { client, settings, watches, metrics };

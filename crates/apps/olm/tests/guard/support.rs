@@ -191,8 +191,8 @@ impl Platform {
                 identity: "test".to_owned(),
                 timing: Timing::default(),
             },
-            patience: StalenessTimeouts::default(),
-            farewell: Duration::ZERO,
+            staleness: StalenessTimeouts::default(),
+            shutdown_grace_period: Duration::ZERO,
         })
     }
 

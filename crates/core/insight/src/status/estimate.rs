@@ -81,17 +81,19 @@ impl RolloutProgress {
 
     /// Seconds that the whole update takes.
     fn total(&self) -> f64 {
-        match self.part_of_time() {
+        match self.elapsed_fraction() {
             Some(part) => self.to_last_progress.as_secs_f64() / part,
             None => self.before.unwrap_or(DEFAULT_DURATION).as_secs_f64(),
         }
     }
 
-    /// Part of the time that has passed, if the components indicate it.
-    fn part_of_time(&self) -> Option<f64> {
-        let part = usual_course(self.completion);
-        let telling = self.completion > 0.0 && self.to_last_progress > MIN_ELAPSED && part > 0.0;
-        telling.then_some(part)
+    /// Fraction of the update duration that has elapsed, if the progress of the components is
+    /// enough for an estimate.
+    fn elapsed_fraction(&self) -> Option<f64> {
+        let part = usual_elapsed_fraction(self.completion);
+        let is_reliable =
+            self.completion > 0.0 && self.to_last_progress > MIN_ELAPSED && part > 0.0;
+        is_reliable.then_some(part)
     }
 
     /// Estimate for the report, `None` if exactly no time remains.
@@ -113,7 +115,7 @@ impl RolloutProgress {
             () if self.multi_arch => Some(Doubt::MultiArch),
             () if remaining < 0 => Some(Doubt::Overdue),
             () if quiet => Some(Doubt::Quiet),
-            () if self.part_of_time().is_none() && self.before.is_none() => {
+            () if self.elapsed_fraction().is_none() && self.before.is_none() => {
                 Some(Doubt::NothingToCompareWith)
             }
             () => None,
@@ -126,7 +128,7 @@ impl RolloutProgress {
 /// Fraction of the update duration that has usually elapsed when the fraction `x` of the components
 /// is updated. The first components are slow, and so is the last, which waits for nodes. The
 /// polynomials are those of `oc adm upgrade status`, fitted to updates of many clusters.
-fn usual_course(x: f64) -> f64 {
+fn usual_elapsed_fraction(x: f64) -> f64 {
     let polynomial: &[f64] = match x {
         _ if x < 0.25 => &[-0.030_787_88, 2.628_86, -3.823_954],
         _ if x < 0.9 => &[0.185_121_5, 1.649_94, -4.676_898, 5.451_824, -2.125_286],
@@ -250,11 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn usual_course_is_continuous() {
+    fn usual_elapsed_fraction_is_continuous() {
         for x in [0.25, 0.9] {
-            assert!((usual_course(x - 1e-9) - usual_course(x)).abs() < 0.05, "at {x}");
+            assert!(
+                (usual_elapsed_fraction(x - 1e-9) - usual_elapsed_fraction(x)).abs() < 0.05,
+                "at {x}"
+            );
         }
-        assert!((usual_course(1.0) - 1.0).abs() < 0.05);
+        assert!((usual_elapsed_fraction(1.0) - 1.0).abs() < 0.05);
     }
 
     proptest::proptest! {

@@ -107,7 +107,7 @@ fn reason<'a>(risks: &[&'a RiskExposure]) -> &'a str {
 
 fn acceptance(risks: &[&RiskExposure]) -> Option<String> {
     let names = |accepted: bool| {
-        let those = risks.iter().filter(|risk| risk.standing.is_accepted() == accepted);
+        let those = risks.iter().filter(|risk| risk.acceptance_state.is_accepted() == accepted);
         those.map(|risk| risk.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let sentences: Vec<String> =

@@ -84,8 +84,8 @@ impl Shown<'_> {
             let names = (clusters.join(", "), targets.join(", "));
             let line = format!("{name}: {count} ({}), to {}", names.0, names.1);
             write!(f, "\n  {}", OneLine(&line))?;
-            let said = [message, url].into_iter().flatten();
-            for line in said.flat_map(|text| lines(text)) {
+            let texts = [message, url].into_iter().flatten();
+            for line in texts.flat_map(|text| lines(text)) {
                 write!(f, "\n    {line}")?;
             }
         }

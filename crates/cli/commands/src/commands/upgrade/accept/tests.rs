@@ -343,7 +343,7 @@ fn unknown_names_warn() {
 }
 
 #[test]
-fn refusals() {
+fn accept_with_invalid_terms_or_too_many_risks_is_refused() {
     let refused = |object: &ClusterVersion, arguments: &[&str]| {
         let error = decide(object, &request(arguments), now()).err().expect("a refusal");
         crate::errors::chain(&error).join(": ")
@@ -365,7 +365,7 @@ fn refusals() {
 }
 
 #[test]
-fn conflicting_arguments_are_refused() {
+fn invalid_or_conflicting_arguments_are_refused() {
     let wrong = |arguments: &[&str]| {
         let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
         AcceptRequest::of(&typed.args, now()).unwrap_err().to_string()

@@ -294,7 +294,7 @@ impl fmt::Display for PreflightFinding {
         if self.is_inconclusive() {
             write!(f, ", inconclusive ({})", OneLine(&self.reason))?;
         }
-        write!(f, "{}", AcceptanceSuffix(&self.standing))?;
+        write!(f, "{}", AcceptanceSuffix(&self.acceptance_state))?;
         for line in lines(&self.message) {
             write!(f, "\n    {line}")?;
         }
@@ -311,7 +311,12 @@ impl fmt::Display for PreflightFinding {
 impl fmt::Display for OtherRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exposure = exposure_text(self.exposure);
-        write!(f, "{}: {exposure}{}", OneLine(&self.name), AcceptanceSuffix(&self.standing))?;
+        write!(
+            f,
+            "{}: {exposure}{}",
+            OneLine(&self.name),
+            AcceptanceSuffix(&self.acceptance_state)
+        )?;
         match &self.message {
             Some(message) => write!(f, "\n    {}", OneLine(message)),
             None => Ok(()),
