@@ -49,8 +49,8 @@ pub enum GuardError {
 
 /// Runs the guard until `stop` is cancelled. Every replica serves the webhook; the leader writes.
 ///
-/// After `stop`, the guard is not ready, releases the Lease, and serves until `farewell` is over,
-/// because API servers may still have its address.
+/// After `stop`, the guard is not ready, releases the Lease, and serves until the end of the shutdown
+/// grace period, because API servers may still have its address.
 pub async fn run(
     client: Client,
     settings: Settings,

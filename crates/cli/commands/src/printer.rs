@@ -17,7 +17,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// More would hide the result.
+/// Maximum number of warnings without `--verbose`: more would hide the result.
 const MAX_WARNINGS: usize = 5;
 
 /// Writes results to standard output, and everything else to standard error.

@@ -19,7 +19,7 @@ use crate::{Lifetime, Progress};
 /// The name of the directory and the state of a detached Prometheus.
 pub const KIND: &str = "prometheus";
 
-/// A million samples take a few seconds.
+/// Timeout of loading samples; a million of them take a few seconds.
 const BACKFILL_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Options of Prometheus.

@@ -36,7 +36,7 @@ use crate::printer::Printer;
 /// The Lease has the name of ClusterVersion, as that of the Go operator, so that both never lead.
 const LEASE: &str = "version";
 
-/// The kubelet updates mounted files about once a minute.
+/// Poll interval of certificate files: the kubelet updates mounted files about once a minute.
 const CERTIFICATE_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {

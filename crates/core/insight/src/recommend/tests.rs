@@ -1,4 +1,4 @@
-//! What is `message_of` about updates.
+//! Tests for recommended updates and their issues.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 use fairway_api::ClusterVersion;

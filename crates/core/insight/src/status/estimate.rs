@@ -233,13 +233,14 @@ mod tests {
             };
             known.remaining()
         };
-        // No component is done, or it is too early: as long as the update before.
+        // No component is done, or it is too early: the estimate is the duration of the previous
+        // update.
         assert_eq!(remaining(600, 600, 0.0, 3600), 3600);
         assert_eq!(remaining(300, 300, 0.5, 3600), 3960);
         assert_eq!(remaining(600, 300, 0.5, 600), 0);
-        // So little is done that the curve says nothing.
+        // At a completion of 1 %, the polynomial is negative.
         assert_eq!(remaining(600, 600, 0.01, 3600), 3600);
-        // What is left is rounded to minutes above ten of them, and dropped to seconds below.
+        // The remaining time is rounded to minutes above ten minutes, and truncated to seconds below.
         assert_eq!(remaining(0, 0, 0.0, 500), 600);
         assert_eq!(remaining(0, 0, 0.0, 501), 600);
         assert_eq!(remaining(0, 0, 0.0, 499), 598);

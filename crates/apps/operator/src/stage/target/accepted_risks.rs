@@ -44,7 +44,7 @@ pub(super) fn text(overridden: &OverriddenRisks) -> Option<String> {
     (!text.is_empty()).then(|| fairway_text::excerpt(&text, limits::MESSAGE).into_owned())
 }
 
-/// A headline, a reason for programs, a paragraph for each risk, and the names of accepted risks.
+/// A headline, a machine-readable reason, a paragraph for each risk, and the names of accepted risks.
 fn not_recommended(overridden: &OverriddenRisks) -> Option<String> {
     let OverriddenRisks { from, to, verdict, offered, is_answered, has_channel, .. } = overridden;
     let risks: Vec<&RiskExposure> =

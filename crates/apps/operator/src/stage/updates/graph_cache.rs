@@ -26,7 +26,7 @@ pub(super) enum FetchResult {
     Graph { answer: UpdateResponse, tag: Option<HeaderValue> },
 }
 
-/// The state of one question to the update service.
+/// Cached response to one query of the update service: the last valid graph, and the last failure.
 #[derive(Debug, Default)]
 pub(super) struct GraphCache {
     cached: Option<CachedGraph>,

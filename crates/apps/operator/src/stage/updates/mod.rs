@@ -103,12 +103,12 @@ fn retrieved_condition() -> OperatorCondition {
     OperatorCondition::new(retrieved_updates::TYPE, true)
 }
 
-/// There is no request to send.
+/// No query can be built from the spec.
 fn refused_condition(refusal: &QueryError) -> OperatorCondition {
     not_retrieved(refusal.reason(), refusal.to_string())
 }
 
-/// Updates that are kept without a response.
+/// Source of the updates that stay listed while the update service does not respond.
 #[derive(Clone, Copy)]
 enum KeptUpdates {
     /// Those of a graph of that time.

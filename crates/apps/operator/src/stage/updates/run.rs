@@ -76,8 +76,8 @@ impl<'a> Stage<'a> {
         Self { settings, metrics, current, out, task, client, in_flight, cache, schedule }
     }
 
-    /// Takes in the current task. A graph for another question is dropped; until there is a new one,
-    /// the published updates stay those of the generation before. The first task also reads the
+    /// Sets the current request. Drops the graph of another query; until there is a new one, the
+    /// published updates stay those of the previous generation. The first request also reads the
     /// updates of the last status.
     fn set_request(&mut self, task: GraphRequest) {
         let before = self.task.as_ref();
@@ -235,7 +235,7 @@ pub struct Inputs {
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
 }
 
-/// What to request, and how.
+/// Query to the update service and its connection settings, from one state of the inputs.
 #[derive(Clone, Debug)]
 pub(super) struct GraphRequest {
     pub(super) cluster_version: Arc<ClusterVersion>,
@@ -260,7 +260,7 @@ impl Inputs {
         }
     }
 
-    /// The current task; `None` until all inputs are known. A request without the proxy or the CA
+    /// The current request; `None` until all inputs are known. A request without the proxy or the CA
     /// bundle of a cluster would only fail.
     pub(super) fn task(&mut self, services: &UpdateServices) -> Option<GraphRequest> {
         let seen = self.cluster_version.borrow_and_update().clone();

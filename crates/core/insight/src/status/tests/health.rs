@@ -1,4 +1,4 @@
-//! What is not as it should be.
+//! Tests for insights: problems that affect an update.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is done to nodes.
+//! Tests for the status of nodes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How far pools are, and who is in them.
+//! Tests for the progress of pools, and for the nodes of each pool.
 
 use super::*;
 

@@ -56,7 +56,7 @@ pub(in crate::signature) enum MessageError {
     Mismatch,
 }
 
-/// The announcement of a signature that follows the data.
+/// A one-pass signature packet: describes a signature packet that follows the data.
 #[derive(Debug, PartialEq, Eq)]
 struct OnePass {
     kind: u8,
@@ -154,7 +154,7 @@ impl OnePass {
     }
 }
 
-/// Reads all packets but markers, which mean nothing.
+/// Reads all packets except marker packets, which are ignored.
 fn packets(bytes: &[u8]) -> Result<Vec<Packet<'_>>, MessageError> {
     let (mut reader, mut packets, mut count) = (PacketReader::new(bytes), Vec::new(), 0);
     while let Some(packet) = reader.next()? {

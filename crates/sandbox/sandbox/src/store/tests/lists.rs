@@ -23,7 +23,7 @@ fn list(store: &Store, options: &ListOptions) -> Result<List, ReadError> {
     store.list(&configmaps(), &Selection::default(), options)
 }
 
-/// Store with the ConfigMaps `a` to `e` in namespace `n`, at resource versions 2 to 6.
+/// Store with the `ConfigMaps` `a` to `e` in namespace `n`, at resource versions 2 to 6.
 fn five() -> Store {
     let store = Store::default();
     for (name, app) in [("a", "x"), ("b", "y"), ("c", "x"), ("d", "y"), ("e", "y")] {

@@ -19,7 +19,8 @@ use crate::table::Table;
 /// Names in a cell of the table; all of them are listed below it.
 const MAX_NAMES_IN_CELL: usize = 1;
 
-/// More risks would hide the most common ones; the document has all.
+/// Maximum number of risks in the text: more would hide the most common ones. JSON and YAML have
+/// all risks.
 const MAX_RISKS: usize = 10;
 
 /// An empty cell.

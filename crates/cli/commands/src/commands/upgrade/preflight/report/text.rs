@@ -219,10 +219,10 @@ pub(in super::super) const CLEAR_HINT: &str = "End the preflight with\n  fairway
 const UNSUPPORTED: &str = "The operator of this cluster does not support preflights: ClusterVersion \
                          has no condition PreflightRunning.";
 
-/// Longer names shift the following columns.
+/// Maximum width of the column of check names; longer names shift the following columns.
 const MAX_NAME_WIDTH: usize = 40;
 
-/// Width of the longer value, and two spaces.
+/// Width of the column `SOURCE`: `operator` and two spaces.
 const KIND_WIDTH: usize = 10;
 
 /// Option that limits an acceptance to the version of a release.
