@@ -54,7 +54,7 @@ impl Metadata {
         self.packages.iter().filter(|package| self.workspace_members.contains(&package.id))
     }
 
-    /// The packages of others.
+    /// Packages from outside of this repository.
     pub(crate) fn foreign(&self) -> impl Iterator<Item = &Package> {
         self.packages.iter().filter(|package| !self.workspace_members.contains(&package.id))
     }

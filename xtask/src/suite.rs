@@ -17,7 +17,7 @@ use crate::test::{Selection, Variables, waiting_test_threads};
 /// module `operators`.
 pub(crate) struct Suite(&'static [(&'static str, &'static str)]);
 
-/// The behaviour of the API server. Its tests are counted.
+/// Tests of API server behaviour. xtask counts the tests that pass ([`Tally`]).
 pub(crate) const BEHAVIOUR: Suite = Suite(&[BEHAVIOUR_BINARY]);
 const BEHAVIOUR_BINARY: (&str, &str) = ("fairway-sandbox", "behaviour");
 

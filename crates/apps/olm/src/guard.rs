@@ -49,8 +49,8 @@ pub enum GuardError {
 
 /// Runs the guard until `stop` is cancelled. Every replica serves the webhook; the leader writes.
 ///
-/// After `stop`, the guard is not ready, releases the Lease, and serves until `farewell` is over,
-/// because API servers may still have its address.
+/// After `stop`, the guard is not ready, releases the Lease, and serves until the end of the shutdown
+/// grace period, because API servers may still have its address.
 pub async fn run(
     client: Client,
     settings: Settings,
@@ -96,10 +96,10 @@ pub async fn run_on(
             listener.run(socket).await;
         }
     }));
-    let farewell = settings.farewell;
+    let shutdown_grace_period = settings.shutdown_grace_period;
     let last_answer = async {
         stop.cancelled().await;
-        fairway_clock::pause(farewell).await;
+        fairway_clock::pause(shutdown_grace_period).await;
         Ok(())
     };
     let guard = Guard { client, settings, watches, metrics };

@@ -6,8 +6,8 @@ use std::time::Duration;
 use kube::runtime::watcher;
 use tokio::time::timeout;
 
-/// Timeout of a request: API servers take a minute at most, and a broken connection would last until
-/// the TCP timeout.
+/// Timeout of a request. Without it, a request on a broken connection would block until the TCP
+/// timeout.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The request timed out.

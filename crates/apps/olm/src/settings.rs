@@ -27,9 +27,9 @@ pub struct Settings {
     /// Leader election.
     pub election: ElectionSettings,
     /// Timeouts before missing data is reported.
-    pub patience: StalenessTimeouts,
+    pub staleness: StalenessTimeouts,
     /// Time to serve after the shutdown signal, because API servers may still have the address.
-    pub farewell: Duration,
+    pub shutdown_grace_period: Duration,
 }
 
 /// Address of the webhook for API servers.
@@ -62,15 +62,15 @@ impl Default for CertificateSettings {
 pub struct StalenessTimeouts {
     /// Maximum wait for all inputs before the first status. After it, the guard reports what is
     /// missing, so that a stale status does not stay for ever.
-    pub first_word: Duration,
+    pub first_status: Duration,
     /// Duration of watch failures after which their last state is stale.
-    pub blind: Duration,
+    pub stale_watch: Duration,
 }
 
 impl Default for StalenessTimeouts {
     /// Lists usually take a second. Two minutes without an API server lose the Lease, so an outage of
     /// the API server never makes a watch stale.
     fn default() -> Self {
-        Self { first_word: Duration::from_secs(30), blind: Duration::from_mins(2) }
+        Self { first_status: Duration::from_secs(30), stale_watch: Duration::from_mins(2) }
     }
 }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amount_of_api_quantities() {
+    fn amount_parses_quantities_and_rejects_invalid_ones() {
         for (text, expected) in [
             ("2", Some(2.0)),
             ("500m", Some(0.5)),

@@ -27,7 +27,7 @@ use crate::watches::ChangeWatcher;
 pub struct Runner {
     cluster: Cluster,
     target: Arc<Target>,
-    patience: Duration,
+    check_timeout: Duration,
     built_in: BTreeMap<String, Arc<dyn BuiltInCheck>>,
     /// Resources that all checks read.
     kinds: BTreeSet<Resource>,
@@ -84,11 +84,11 @@ impl Runner {
         let kinds = watched.values().flatten().copied().chain(of_operators).collect();
         let (engine, operators) = plan(identity, settings.pace.clone(), watched, operators);
         let known = watch::Sender::new(engine.document(fairway_clock::now()));
-        let (patience, target) = (settings.check_timeout, Arc::new(target));
+        let (check_timeout, target) = (settings.check_timeout, Arc::new(target));
         Ok(Self {
             cluster,
             target,
-            patience,
+            check_timeout,
             built_in,
             kinds,
             operators,
@@ -145,17 +145,19 @@ impl Runner {
     }
 
     fn spawn(&self, tasks: &mut JoinSet<(String, CheckOutcome)>, name: String) {
-        let patience = self.patience;
+        let check_timeout = self.check_timeout;
         if let Some(check) = self.built_in.get(&name).cloned() {
             let (cluster, target) = (self.cluster.clone(), Arc::clone(&self.target));
-            tasks.spawn(async move { (name, check::run(check, cluster, target, patience).await) });
+            tasks.spawn(
+                async move { (name, check::run(check, cluster, target, check_timeout).await) },
+            );
         } else if let (Some(check), Some(job_checks)) =
             (self.operators.get(&name), &self.job_checks)
         {
             let (check, job_checks) = (Arc::clone(check), Arc::clone(job_checks));
             tasks.spawn(async move {
                 let named = name.clone();
-                let work = async move { job_checks.run(&named, &check, patience).await };
+                let work = async move { job_checks.run(&named, &check, check_timeout).await };
                 (name, check::run_task(work).await)
             });
         }

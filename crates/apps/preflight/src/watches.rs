@@ -131,18 +131,18 @@ mod tests {
         let of_others = ALL.only(Part::Namespace("kube-system"));
         let kinds = [ALL, one, of_others];
         let mut watching = ChangeWatcher::of(&cluster.client(), kinds.into()).await;
-        let mut heard = Vec::new();
+        let mut parts = Vec::new();
         // The watched object changes second: a report about another one would come first.
         for (name, changes) in [("first", 1), ("one", 2), ("last", 1)] {
             let metadata = json!({"namespace": "default", "name": name});
             let object = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata});
             create(&cluster, ALL, object).await?;
             for _ in 0..changes {
-                heard.push(watching.change().await.part);
+                parts.push(watching.change().await.part);
             }
         }
-        heard.sort();
-        assert_eq!(heard, [Part::All, Part::All, Part::All, one.part]);
+        parts.sort();
+        assert_eq!(parts, [Part::All, Part::All, Part::All, one.part]);
         Ok(())
     }
 }

@@ -12,7 +12,8 @@ use tokio::sync::OnceCell;
 /// Smaller bodies are not compressed: the headers would outweigh the savings.
 const MIN_COMPRESSED_BYTES: usize = 1024;
 
-/// Half of a SHA-256: no accidental collisions, and a deliberate one has no use.
+/// Bytes of an entity tag: half of a SHA-256 digest. Accidental collisions do not occur, and a
+/// deliberate one has no use.
 const TAG_BYTES: usize = 16;
 
 /// Content coding of a response.

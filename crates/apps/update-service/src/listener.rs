@@ -24,7 +24,7 @@ use crate::state::State;
 const MAX_HEADER_BYTES: usize = 32 << 10;
 const MAX_HEADERS: usize = 64;
 
-/// A TLS handshake takes two round trips.
+/// Timeout of a TLS handshake, which takes two round trips.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout for headers while few slots are left; a slow client needs about a second.
@@ -43,7 +43,7 @@ const PROBE_FRACTION: usize = 8;
 /// Delay after a failed accept: other connections have to end first (EMFILE).
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Requests on new and idle connections may still arrive for this time.
+/// Time during shutdown in which new and idle connections may still send a request.
 const IDLE_GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Accepts connections on one socket.

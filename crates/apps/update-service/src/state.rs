@@ -113,7 +113,7 @@ pub struct GraphStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceStatus {
-    /// Name.
+    /// Name of the source.
     pub name: String,
     /// Time of the last successful poll.
     pub read: Option<Timestamp>,

@@ -87,13 +87,13 @@ mod tests {
     use crate::args::Args;
     use crate::errors::{CannotTell, Exposure, Unaccepted, WrongUsage};
     use crate::settings::Verbosity;
-    use crate::text::{Program, Whom};
+    use crate::text::{ClusterFlags, Invocation};
 
     fn written(error: &anyhow::Error, format: ReportFormat, arguments: &[&str]) -> String {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let program = Program::of(arguments.first());
-        let printer = Printer::new(ColorChoice::Never, Verbosity::Normal, program)
-            .calling(Whom::of(&arguments));
+        let invocation = Invocation::of(arguments.first());
+        let printer = Printer::new(ColorChoice::Never, Verbosity::Normal, invocation)
+            .with_cluster_flags(ClusterFlags::of(&arguments));
         let mut out = Vec::new();
         Failure::of(error, &printer).write(&mut out, format).unwrap();
         String::from_utf8(out).unwrap()

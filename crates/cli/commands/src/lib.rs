@@ -55,7 +55,7 @@ use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::settings::{Settings, Verbosity};
-use crate::text::{Program, Whom};
+use crate::text::{ClusterFlags, Invocation};
 
 /// Runs the command of the arguments. Returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -65,11 +65,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     #[cfg(feature = "sandbox")]
     let arguments = args::example::insert_check_subcommand(arguments);
-    let program = Program::of(arguments.first());
-    let command = Args::command().bin_name(program.words());
+    let invocation = Invocation::of(arguments.first());
+    let command = Args::command().bin_name(invocation.words());
     #[cfg(feature = "sandbox")]
     if let Some(answer) = args::example::forgotten(&command, arguments.get(1)) {
-        return print_parser_result(&answer, program);
+        return print_parser_result(&answer, invocation);
     }
     let parsed = command.try_get_matches_from(&arguments);
     let parsed = parsed.and_then(|matches| {
@@ -77,11 +77,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     });
     let (args, format) = match parsed {
         Ok(parsed) => parsed,
-        Err(answer) => return print_parser_result(&answer, program),
+        Err(answer) => return print_parser_result(&answer, invocation),
     };
     let (settings, command) = Settings::resolve(args);
-    let printer =
-        Printer::new(settings.color, settings.verbosity, program).calling(Whom::of(&arguments));
+    let printer = Printer::new(settings.color, settings.verbosity, invocation)
+        .with_cluster_flags(ClusterFlags::of(&arguments));
     let outcome = settings.start_logging().and_then(|()| commands::run(command, &printer));
     match outcome {
         Ok(status) => status.into(),
@@ -99,8 +99,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Prints help, version or usage errors: the parser returns all three as errors.
-fn print_parser_result(result: &clap::Error, program: Program) -> ExitCode {
-    let printer = Printer::new(ColorChoice::Auto, Verbosity::Normal, program);
+fn print_parser_result(result: &clap::Error, invocation: Invocation) -> ExitCode {
+    let printer = Printer::new(ColorChoice::Auto, Verbosity::Normal, invocation);
     let text = result.render();
     let (written, status) = if result.use_stderr() {
         (write!(printer.stderr(), "{}", text.ansi()), ExitStatus::Usage)

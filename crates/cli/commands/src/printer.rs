@@ -11,13 +11,13 @@ use anstyle::{AnsiColor, Style};
 use crate::errors::{self, OutputClosed};
 use crate::foreign_text::OneLine;
 use crate::settings::Verbosity;
-use crate::text::{self, Characters, Manner, Program, Text, Whom};
+use crate::text::{self, Characters, ClusterFlags, Invocation, Text, TextLayout};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// More would hide the result.
+/// Maximum number of warnings without `--verbose`: more would hide the result.
 const MAX_WARNINGS: usize = 5;
 
 /// Writes results to standard output, and everything else to standard error.
@@ -25,29 +25,29 @@ const MAX_WARNINGS: usize = 5;
 pub(crate) struct Printer {
     color: ColorChoice,
     verbosity: Verbosity,
-    program: Program,
+    invocation: Invocation,
     characters: Characters,
-    whom: Whom,
+    flags: ClusterFlags,
     /// Prefix of notes, if several clusters are queried.
     about: String,
-    /// Whether a part of a result is written.
+    /// Whether a result is written, at least partially. Relaxed: the flag guards no other data.
     printed: Arc<AtomicBool>,
 }
 
 impl Printer {
-    pub(crate) fn new(color: ColorChoice, verbosity: Verbosity, program: Program) -> Self {
+    pub(crate) fn new(color: ColorChoice, verbosity: Verbosity, invocation: Invocation) -> Self {
         let characters = Characters::of_environment();
-        let (whom, about, printed) = (Whom::default(), String::new(), Arc::default());
-        Self { color, verbosity, program, characters, whom, about, printed }
+        let (flags, about, printed) = (ClusterFlags::default(), String::new(), Arc::default());
+        Self { color, verbosity, invocation, characters, flags, about, printed }
     }
 
     /// A printer whose commands name a cluster.
-    pub(crate) fn calling(self, whom: Whom) -> Self {
-        Self { whom, ..self }
+    pub(crate) fn with_cluster_flags(self, flags: ClusterFlags) -> Self {
+        Self { flags, ..self }
     }
 
-    fn manner(&self, stream: &(impl IsTerminal + AsFd)) -> Manner {
-        Manner::of(stream, self.characters, self.program, self.whom.clone())
+    fn layout(&self, stream: &(impl IsTerminal + AsFd)) -> TextLayout {
+        TextLayout::of(stream, self.characters, self.invocation, self.flags.clone())
     }
 
     /// A printer with a prefix before each note, for one of several clusters.
@@ -57,7 +57,7 @@ impl Printer {
 
     /// The width of result lines; `None` if it is unlimited.
     pub(crate) fn width(&self) -> Option<usize> {
-        self.manner(&io::stdout()).width
+        self.layout(&io::stdout()).width
     }
 
     /// Whether notes are suppressed.
@@ -67,9 +67,9 @@ impl Printer {
 
     /// Standard output for documents, scripts and files. A closed pipe is the error `OutputClosed`.
     pub(crate) fn stdout(&self) -> impl Output {
-        let manner = self.manner(&io::stdout());
+        let layout = self.layout(&io::stdout());
         let stream = AutoStream::new(io::stdout().lock(), self.color);
-        Stdout { stream, manner, printed: Arc::clone(&self.printed) }
+        Stdout { stream, layout, printed: Arc::clone(&self.printed) }
     }
 
     /// Whether a result is written, at least partially.
@@ -84,13 +84,13 @@ impl Printer {
 
     /// A text with complete commands, for a document.
     pub(crate) fn as_typed(&self, text: &str) -> String {
-        text::as_typed(text, self.program, &self.whom)
+        text::as_typed(text, self.invocation, &self.flags)
     }
 
     /// Standard error.
     pub(crate) fn stderr(&self) -> impl Write {
-        let manner = self.manner(&io::stderr());
-        Text::new(AutoStream::new(io::stderr().lock(), self.color), manner)
+        let layout = self.layout(&io::stderr());
+        Text::new(AutoStream::new(io::stderr().lock(), self.color), layout)
     }
 
     /// Prints a note: progress, written files, next steps.
@@ -147,7 +147,7 @@ impl Printer {
 /// Standard output that reports a closed pipe as `OutputClosed`.
 struct Stdout {
     stream: AutoStream<StdoutLock<'static>>,
-    manner: Manner,
+    layout: TextLayout,
     printed: Arc<AtomicBool>,
 }
 
@@ -159,8 +159,8 @@ pub(crate) trait Output: Write {
 
 impl Output for Stdout {
     fn into_text(self) -> impl Write {
-        let manner = self.manner.clone();
-        Text::new(self, manner)
+        let layout = self.layout.clone();
+        Text::new(self, layout)
     }
 }
 

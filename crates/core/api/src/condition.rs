@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn set_handles_standard_conditions() {
+    fn set_of_standard_condition_keeps_time_and_replaces_message() {
         let mut conditions = Vec::new();
         conditions.set(Condition::new(applies::TYPE, true, applies::MATCH, "one"), at(0));
         conditions.set(Condition::new(applies::TYPE, true, applies::MATCH, "two"), at(9));

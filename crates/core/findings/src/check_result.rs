@@ -127,7 +127,7 @@ fn interpret_result(
     let (is_skewed, is_partial) =
         (says(Reason::PreflightVersionSkew), says(Reason::PreflightPartial));
     let status = match execution_status {
-        // One of several questions of the check has no result.
+        // A part of the check has no result.
         ExecutionStatus::Completed | ExecutionStatus::Failed if is_skewed => {
             CheckStatus::VersionSkew
         }

@@ -106,7 +106,7 @@ fn reports(objects: &Value, now: Timestamp) -> Option<()> {
             preflights_unread: None,
             now: observation.now(),
         };
-        let fleet = [FleetMember { name: "a".to_owned(), said: Ok(snapshot) }];
+        let fleet = [FleetMember { name: "a".to_owned(), snapshot: Ok(snapshot) }];
         for targets in [vec![], vec!["5.2.1".parse().ok()?]] {
             let report = FleetReport::of(&fleet, &targets);
             assert!(report.readiness().is_some());

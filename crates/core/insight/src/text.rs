@@ -1,4 +1,4 @@
-//! Durations in reports, rounded as far as it helps readers, and arguments of commands.
+//! Durations in reports, rounded for readers, and arguments of commands.
 
 use std::fmt;
 

@@ -44,7 +44,7 @@ pub struct RiskExposure {
     /// Description of the risk for the condition `Recommended`.
     pub description: String,
     /// Whether the risk is accepted.
-    pub standing: AcceptanceState,
+    pub acceptance_state: AcceptanceState,
     /// Whether its rules can be evaluated.
     pub rules: RuleSupport,
     /// Whether a query that is not evaluated yet will determine if the risk applies.
@@ -68,7 +68,7 @@ impl RiskExposure {
     /// Whether the risk blocks the update: it applies or may apply, is not informational and not
     /// accepted.
     pub fn blocks_update(&self) -> bool {
-        self.may_apply() && !self.advisory && !self.standing.is_accepted()
+        self.may_apply() && !self.advisory && !self.acceptance_state.is_accepted()
     }
 
     /// Whether the risk states that the update is not offered. An accepted risk of this kind allows
@@ -88,7 +88,10 @@ impl RiskExposure {
     }
 
     /// Combines several definitions with one name: the worst status wins.
-    pub(crate) fn new(group: &[(&RiskDefinition, &RuleResult)], standing: AcceptanceState) -> Self {
+    pub(crate) fn new(
+        group: &[(&RiskDefinition, &RuleResult)],
+        acceptance_state: AcceptanceState,
+    ) -> Self {
         let status = worst_status(group.iter().map(|(_, result)| &result.status));
         let mut decisive: Vec<_> =
             group.iter().filter(|(_, result)| result.status == status).collect();
@@ -110,7 +113,7 @@ impl RiskExposure {
             message: of_all(&|_, result| result.message.clone(), "\n"),
             description: of_all(&describe, "\n\n"),
             since: decisive.iter().filter_map(|(_, result)| result.since).min(),
-            standing,
+            acceptance_state,
             rules: rules.unwrap_or(RuleSupport::None),
             awaited: status == ConditionStatus::Unknown
                 && decisive.iter().any(|(_, result)| result.is_pending),
@@ -161,7 +164,7 @@ impl UpdateVerdict {
     /// Accepted risks that apply or may apply.
     pub fn accepted(&self) -> impl Iterator<Item = &RiskExposure> {
         self.exposures.iter().filter(|exposure| {
-            exposure.may_apply() && !exposure.advisory && exposure.standing.is_accepted()
+            exposure.may_apply() && !exposure.advisory && exposure.acceptance_state.is_accepted()
         })
     }
 
@@ -259,14 +262,14 @@ impl UpdateVerdict {
 impl RiskExposure {
     /// Text in the condition `Recommended`.
     fn paragraph(&self) -> String {
-        match &self.standing {
+        match &self.acceptance_state {
             AcceptanceState::NotAccepted => self.description.clone(),
-            standing => format!("{}\n{standing}", self.description),
+            acceptance_state => format!("{}\n{acceptance_state}", self.description),
         }
     }
 
     fn name_with_change(&self) -> String {
-        match self.standing {
+        match self.acceptance_state {
             AcceptanceState::Accepted { changed: true } => {
                 format!("{} (content changed since it was accepted)", self.name)
             }

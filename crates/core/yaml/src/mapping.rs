@@ -36,7 +36,8 @@ impl Mapping {
         }
     }
 
-    /// Adds an entry, or merges if the key says so. Returns what is odd about it.
+    /// Adds an entry, or merges the value if the key is a merge key. Returns the oddities of the
+    /// entry.
     pub(crate) fn insert(
         &mut self,
         key: Node<'_>,

@@ -1,4 +1,5 @@
-//! Warnings about text that decodes, but not to what it seems to say.
+//! Warnings about text that decodes to another value than it suggests, or that other YAML readers
+//! treat differently.
 
 use std::fmt;
 

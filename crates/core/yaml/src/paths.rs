@@ -22,8 +22,8 @@ pub(crate) struct Paths {
     size: usize,
 }
 
-/// The maximum size of all recorded paths. Keys behind it have no known line: with a long key around
-/// many short ones, the paths would take the square of the size of the document.
+/// Maximum bytes of all recorded paths; keys after that have no line number. Without the limit, a
+/// long key with many short children would take memory quadratic in the document size.
 const MAX_SIZE: usize = 1 << 20;
 
 impl Paths {

@@ -66,7 +66,7 @@ impl Tag {
     }
 }
 
-/// Resolves a plain scalar without a tag, and tells what is odd about it.
+/// Resolves a plain scalar without a tag, and returns its oddity, if any.
 pub(crate) fn plain_with_oddity(text: Cow<'_, str>) -> (Scalar<'_>, Option<OddityKind>) {
     // Most scalars begin with a letter that only text begins with.
     match text.as_bytes().first() {
@@ -120,17 +120,17 @@ fn number(text: &str) -> Option<Scalar<'static>> {
         _ => {}
     }
     if text.starts_with('.') {
-        // Here Go's parser sees the underscores, and takes them between digits only.
+        // Here go-yaml passes underscores on to Go's parser, which accepts them only between digits.
         let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
         let bytes = text.as_bytes();
         let is_between = |(at, _)| is_digit(bytes.get(at - 1)) && is_digit(bytes.get(at + 1));
         let is_valid = text.match_indices('_').all(is_between);
         return if is_valid { float(&text.replace('_', "")) } else { None };
     }
-    // Underscores count nowhere.
+    // go-yaml removes all underscores.
     let digits: Cow<'_, str> =
         if text.contains('_') { text.replace('_', "").into() } else { text.into() };
-    // Behind `0b`, go-yaml accepts a sign.
+    // After `0b`, go-yaml accepts a sign.
     let binary = || i64::from_str_radix(digits.strip_prefix("0b")?, 2).ok().map(Scalar::Int);
     integer(&digits).or_else(|| float(&digits)).or_else(binary)
 }

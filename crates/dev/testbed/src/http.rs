@@ -10,7 +10,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// A ready component responds at once; another one may accept the connection and not respond.
+/// Timeout of a response. A ready component responds at once; one that is starting may accept the
+/// connection and not respond.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_RESPONSE_BYTES: u64 = 1024 * 1024;
 

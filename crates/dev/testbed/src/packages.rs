@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use crate::Progress;
 use crate::command::{find, is_root, run};
 
-/// Long enough for slow mirrors; the largest package, the Go compiler, has 60 MB.
+/// Timeout of an installation, long enough for slow mirrors. The largest package, the Go compiler,
+/// has 60 MB.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// A file that shows that a package is installed. Without dpkg, so that a component from another source

@@ -18,12 +18,13 @@ use crate::process::Process;
 use crate::run_dir::RunDir;
 use crate::wait;
 
-/// The creation of namespaces takes milliseconds on a healthy host.
+/// Timeout of the creation of namespaces, which takes milliseconds on a healthy host.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// The kernel kills every process of the namespace before its init process is gone.
+/// Timeout of the init process: the kernel first kills every other process of the namespace.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The only variable of components: proxy or locale of the owner must not affect them.
+/// `PATH`, the only environment variable of components: proxy or locale of the owner must not affect
+/// them.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The file that keeps the init process running after its owner has ended.

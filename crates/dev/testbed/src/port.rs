@@ -9,7 +9,8 @@ use crate::managed_run::ManagedRun;
 use crate::pid_namespace::Component;
 use crate::{http, wait};
 
-/// Another process may bind the port between its choice and the start of the component.
+/// Maximum number of ports to try: another process may bind a port between its choice and the start
+/// of the component.
 const MAX_ATTEMPTS: usize = 3;
 
 /// Ten times the start of a registry or Prometheus on two busy cores.

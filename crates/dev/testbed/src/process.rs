@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parse_stat_with_parentheses_in_the_command() {
+    fn parse_stat_with_parentheses_in_the_command_succeeds() {
         let text = "77 (a) b) S 12 77 77 0 -1 4194560 1 0 0 0 71 12 0 0 20 0 1 0 4711 1 1 1";
         let stat = Stat { state: 'S', parent: 12, processor_ticks: 83, start_time: 4711 };
         assert_eq!(parse_stat(text), Some(stat));

@@ -19,7 +19,7 @@ use crate::{Lifetime, Progress};
 /// The name of the directory and the state of a detached Prometheus.
 pub const KIND: &str = "prometheus";
 
-/// A million samples take a few seconds.
+/// Timeout of loading samples; a million of them take a few seconds.
 const BACKFILL_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Options of Prometheus.
@@ -61,7 +61,7 @@ impl Prometheus {
         Self::start_with(options, &|_| {})
     }
 
-    /// [`Prometheus::start`] with progress.
+    /// [`Prometheus::start`] that reports its progress to `progress`.
     pub fn start_with(options: Options, progress: Progress<'_>) -> Result<Self> {
         let Options { lifetime, cache, scrape, rules, config, samples } = options;
         let cache = cache.map_or_else(Cache::from_env, Ok)?;

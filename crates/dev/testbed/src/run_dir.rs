@@ -12,10 +12,10 @@ use crate::cache::{self, Cache};
 use crate::cgroup::RootCgroup;
 use crate::{mount_point, wait};
 
-/// Other processes hold the lock for a fraction of a second each.
+/// Timeout of the lock, which other processes hold for a fraction of a second each.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The kernel releases locks and cgroups after the last process has exited.
+/// Time until the kernel has released locks and cgroups, after the last process has exited.
 pub(crate) const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Shorter for directories of other owners: the next start retries.
 const OTHERS_RELEASE_TIMEOUT: Duration = Duration::from_secs(1);

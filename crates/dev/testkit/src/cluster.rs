@@ -48,7 +48,7 @@ const TURN_TIMEOUT: Duration = Duration::from_mins(10);
 /// The directory with the OCI layouts of a sandbox, below its own.
 const LAYOUTS: &str = "layouts";
 
-/// What a test has for itself.
+/// Exclusive resources of a test.
 enum Hold {
     /// A namespace at most: other tests use the cluster at the same time.
     Shared,
@@ -147,7 +147,7 @@ impl TestCluster {
         Ok(Self { client: access.client().await?, access, kubeconfig, audit_log, hold })
     }
 
-    /// The same cluster with a client that uses TLS, as every other program does.
+    /// The same cluster with a client that uses TLS, as clients outside of the process do.
     pub async fn over_tls(mut self) -> Result<Self> {
         self.access = Access::Kubeconfig(self.kubeconfig.clone());
         self.client = self.access.client().await?;

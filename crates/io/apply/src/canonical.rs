@@ -167,7 +167,7 @@ mod tests {
         }
 
         #[test]
-        fn same_of_thousandths(number in 0_u32..) {
+        fn same_of_thousandths_is_true(number in 0_u32..) {
             let thousandths = format!("{number}000m");
             prop_assert!(same(&json!(thousandths), &json!(number), true));
         }

@@ -24,7 +24,7 @@ pub struct ConnectionSettings {
     /// Settings of Proxy `cluster`.
     pub proxy: ProxySettings,
     /// CA bundle (PEM); empty uses that of the host.
-    pub authorities: String,
+    pub ca_bundle: String,
 }
 
 /// Invalid connection settings.
@@ -37,7 +37,7 @@ pub enum ConnectionError {
         "invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate \
          in ca-bundle.crt"
     )]
-    Authorities,
+    CaBundle,
 }
 
 impl ConnectionSettings {
@@ -52,18 +52,18 @@ impl ConnectionSettings {
 
     /// The CA certificates that replace those of the host, if any. Invalid certificates are ignored
     /// if there are valid ones, since bundles are collected from many sources.
-    pub fn authorities(&self) -> Result<Option<Vec<CertificateDer<'static>>>, ConnectionError> {
-        if self.authorities.trim().is_empty() {
+    pub fn ca_certificates(&self) -> Result<Option<Vec<CertificateDer<'static>>>, ConnectionError> {
+        if self.ca_bundle.trim().is_empty() {
             return Ok(None);
         }
         let mut store = RootCertStore::empty();
-        let certificates = CertificateDer::pem_slice_iter(self.authorities.as_bytes());
+        let certificates = CertificateDer::pem_slice_iter(self.ca_bundle.as_bytes());
         let certificates: Vec<_> = certificates
             .filter_map(Result::ok)
             .filter(|certificate| store.add(certificate.clone()).is_ok())
             .collect();
         if certificates.is_empty() {
-            return Err(ConnectionError::Authorities);
+            return Err(ConnectionError::CaBundle);
         }
         Ok(Some(certificates))
     }
@@ -90,21 +90,21 @@ mod tests {
         ");
     }
 
-    fn authorities(pem: &str) -> Result<Option<usize>, ConnectionError> {
+    fn count(pem: &str) -> Result<Option<usize>, ConnectionError> {
         let settings =
-            ConnectionSettings { authorities: pem.to_owned(), ..ConnectionSettings::default() };
-        settings.authorities().map(|found| found.map(|found| found.len()))
+            ConnectionSettings { ca_bundle: pem.to_owned(), ..ConnectionSettings::default() };
+        settings.ca_certificates().map(|found| found.map(|found| found.len()))
     }
 
     #[test]
-    fn authorities_with_invalid_certificates_ignores_them() {
+    fn ca_certificates_with_invalid_ones_ignores_them() {
         let pem = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
         let nonsense = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        assert_eq!(authorities(&format!("# Ours\n{pem}{nonsense}")), Ok(Some(1)));
-        assert_eq!(authorities(" \n"), Ok(None));
+        assert_eq!(count(&format!("# Ours\n{pem}{nonsense}")), Ok(Some(1)));
+        assert_eq!(count(" \n"), Ok(None));
         for pem in ["hello", nonsense, "-----BEGIN CERTIFICATE-----"] {
-            assert_eq!(authorities(pem), Err(ConnectionError::Authorities), "{pem}");
+            assert_eq!(count(pem), Err(ConnectionError::CaBundle), "{pem}");
         }
-        insta::assert_snapshot!(ConnectionError::Authorities, @"invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate in ca-bundle.crt");
+        insta::assert_snapshot!(ConnectionError::CaBundle, @"invalid CA bundle in ConfigMap openshift-config-managed/trusted-ca-bundle: no certificate in ca-bundle.crt");
     }
 }

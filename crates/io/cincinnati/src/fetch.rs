@@ -6,7 +6,7 @@ use fairway_api::cluster_version::ClusterVersionSpec;
 use fairway_api::reason::{Reason, retrieved_updates};
 use fairway_graph::cincinnati::{GraphReadError, MAX_BYTES};
 use fairway_graph::{Graph, cincinnati};
-use fairway_http::{Proxies, trusting_this_machine};
+use fairway_http::{Proxies, with_host_ca_bundle};
 use fairway_text::place;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, StatusCode};
@@ -114,13 +114,13 @@ pub fn client(
     settings: &ConnectionSettings,
     timeouts: &FetchTimeouts,
 ) -> Result<Client, FetchError> {
-    client_with(settings.proxies()?, settings.authorities()?, timeouts)
+    client_with(settings.proxies()?, settings.ca_certificates()?, timeouts)
 }
 
 /// Creates a client with these proxies, and with this CA bundle or that of the host.
 pub fn client_with(
     proxies: Proxies,
-    authorities: Option<Vec<CertificateDer<'static>>>,
+    ca_certificates: Option<Vec<CertificateDer<'static>>>,
     timeouts: &FetchTimeouts,
 ) -> Result<Client, FetchError> {
     let builder = Client::builder()
@@ -135,13 +135,13 @@ pub fn client_with(
         .pool_max_idle_per_host(0)
         .no_proxy()
         .proxy(Proxy::custom(move |url| proxies.of(url).cloned()));
-    let builder = match authorities {
-        Some(authorities) => {
-            let certificates = authorities.iter().map(|der| Certificate::from_der(der));
+    let builder = match ca_certificates {
+        Some(ca_certificates) => {
+            let certificates = ca_certificates.iter().map(|der| Certificate::from_der(der));
             let certificates = certificates.collect::<Result<Vec<_>, _>>();
-            builder.tls_certs_only(certificates.map_err(|_| ConnectionError::Authorities)?)
+            builder.tls_certs_only(certificates.map_err(|_| ConnectionError::CaBundle)?)
         }
-        None => trusting_this_machine(builder),
+        None => with_host_ca_bundle(builder),
     };
     builder.build().map_err(|error| FetchError::Request {
         service: "the update service".to_owned(),

@@ -22,7 +22,7 @@ impl Identity {
     }
 
     /// Host name and a UUID from a file. While another process holds the file, the UUID is new.
-    pub fn of_machine(file: &Path) -> io::Result<Self> {
+    pub fn of_host(file: &Path) -> io::Result<Self> {
         let host = fs::read_to_string("/proc/sys/kernel/hostname")?;
         let (uuid, lock) = match open_locked(file)? {
             Some(mut file) => (read_or_write_uuid(&mut file)?, Some(file)),
@@ -77,15 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identity_of_machine_is_stable() {
+    fn identity_of_host_is_stable_across_restarts() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("state/identity");
-        let first = Identity::of_machine(&file).unwrap();
+        let first = Identity::of_host(&file).unwrap();
         let name = first.name().to_owned();
-        let beside = Identity::of_machine(&file).unwrap();
+        let beside = Identity::of_host(&file).unwrap();
         assert_ne!(beside.name(), name, "concurrent processes have different identities");
         drop(first);
-        assert_eq!(Identity::of_machine(&file).unwrap().name(), name);
+        assert_eq!(Identity::of_host(&file).unwrap().name(), name);
     }
 
     #[test]
@@ -94,9 +94,9 @@ mod tests {
         let file = directory.path().join("identity");
         for content in [&b""[..], b"nonsense", &[0xff; 36], &[b'x'; 100]] {
             fs::write(&file, content).unwrap();
-            let name = Identity::of_machine(&file).unwrap().name().to_owned();
+            let name = Identity::of_host(&file).unwrap().name().to_owned();
             assert!(is_uuid(name.rsplit('_').next().unwrap()), "{name}");
-            assert_eq!(Identity::of_machine(&file).unwrap().name(), name);
+            assert_eq!(Identity::of_host(&file).unwrap().name(), name);
         }
     }
 }

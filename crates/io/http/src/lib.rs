@@ -19,5 +19,5 @@ mod write_timeout;
 
 pub use listener::{Answer, Listener, Secured};
 pub use proxy::{Proxies, ProxyError};
-pub use tls::{Certificate, TlsError, TlsFiles, trusting_this_machine};
+pub use tls::{Certificate, TlsError, TlsFiles, with_host_ca_bundle};
 pub use write_timeout::WriteTimeout;

@@ -155,7 +155,7 @@ fn secured(
 
 /// A client that trusts the CA certificates of the host. On a host without any, the client trusts
 /// none: plain HTTP works, and TLS connections fail, while `reqwest` would fail to build the client.
-pub fn trusting_this_machine(client: ClientBuilder) -> ClientBuilder {
+pub fn with_host_ca_bundle(client: ClientBuilder) -> ClientBuilder {
     if rustls_native_certs::load_native_certs().certs.is_empty() {
         client.tls_certs_only([])
     } else {

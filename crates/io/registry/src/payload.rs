@@ -31,7 +31,7 @@ pub struct ImageSources {
     /// Settings for registries.
     pub options: PullOptions,
     /// Timeout of one source before the next one is tried.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for ImageSources {
@@ -41,7 +41,7 @@ impl Default for ImageSources {
             layouts: Vec::new(),
             mirrors: Mirrors::default(),
             options: PullOptions::default(),
-            patience: Duration::from_mins(4),
+            timeout: Duration::from_mins(4),
         }
     }
 }
@@ -202,8 +202,8 @@ impl CandidateSource<'_> {
         selection: &Arc<FileSelection>,
     ) -> Result<Files, String> {
         let source = self.source(&sources.options)?;
-        let too_slow = || format!("timed out after {} seconds", sources.patience.as_secs());
-        let files = timeout(sources.patience, parts(&source, image, selection)).await;
+        let too_slow = || format!("timed out after {} seconds", sources.timeout.as_secs());
+        let files = timeout(sources.timeout, parts(&source, image, selection)).await;
         files.map_err(|_| too_slow())?.map_err(|error| error.to_string())
     }
 

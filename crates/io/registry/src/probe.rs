@@ -83,7 +83,7 @@ impl Prober {
     ) -> Result<(), SourceFailure> {
         let source =
             self.source(candidate).map_err(|why| SourceFailure { why, is_transient: false })?;
-        let limit = self.sources.patience;
+        let limit = self.sources.timeout;
         match timeout(limit, self.check_image(&candidate.to_string(), &source, image)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(source_failure(&source, image, &error).await),

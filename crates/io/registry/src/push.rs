@@ -162,7 +162,7 @@ fn pinned(reference: &Reference, digest: &Digest) -> String {
 fn client(protocol: ClientProtocol, options: &PullOptions) -> Result<Client, OciDistributionError> {
     Client::try_from(ClientConfig {
         protocol,
-        extra_root_certificates: certificates(&options.authorities),
+        extra_root_certificates: certificates(&options.ca_bundle),
         connect_timeout: Some(options.silence),
         read_timeout: Some(RESPONSE_TIMEOUT),
         user_agent: concat!("fairway/", env!("CARGO_PKG_VERSION")),

@@ -57,27 +57,27 @@ enum MaintainError {
 }
 
 /// Maintains the certificate while this replica is the leader.
-pub(crate) async fn maintain(mut keeper: CertificateMaintainer) {
+pub(crate) async fn maintain(mut maintainer: CertificateMaintainer) {
     loop {
-        let wake = match keeper.reconcile().await {
+        let wake = match maintainer.reconcile().await {
             Ok(wake) => {
-                let stale_watch = keeper.stale_watch();
-                keeper.report(stale_watch);
+                let stale_watch = maintainer.stale_watch();
+                maintainer.report(stale_watch);
                 wake
             }
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "cannot maintain webhook certificate");
-                keeper.metrics.write_failed();
-                keeper.report(Some(chain(error)));
+                maintainer.metrics.write_failed();
+                maintainer.report(Some(chain(error)));
                 Some(RETRY_DELAY)
             }
         };
         let wake = wake.unwrap_or(MAX_SLEEP).min(MAX_SLEEP);
-        let [secret_stale, configuration_stale] = &mut keeper.stale;
+        let [secret_stale, configuration_stale] = &mut maintainer.stale;
         tokio::select! {
-            changed = keeper.secret.changed() => if changed.is_err() { return },
-            changed = keeper.configuration.changed() => if changed.is_err() { return },
+            changed = maintainer.secret.changed() => if changed.is_err() { return },
+            changed = maintainer.configuration.changed() => if changed.is_err() { return },
             changed = secret_stale.changed() => if changed.is_err() { return },
             changed = configuration_stale.changed() => if changed.is_err() { return },
             () = fairway_clock::pause(wake) => {}

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_without_valid_certificate_is_make() {
+    fn plan_without_valid_certificate_returns_make() {
         let nothing = Case { stored: None, known_since: None, served: Vec::new() };
         assert_eq!(nothing.step(at(0)), RotationStep::Make);
         let expired = Case::of(StoredCertificates::new(made(0)));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_with_third_of_lifetime_left_is_prepare() {
+    fn plan_with_third_of_lifetime_left_returns_prepare() {
         let case = Case::of(StoredCertificates::new(made(0)));
         assert_eq!(case.step(at(0)), RotationStep::Wait(at(20)));
         assert_eq!(case.step(at(19)), RotationStep::Wait(at(20)));
@@ -138,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn plan_with_other_names_is_prepare() {
+    fn plan_with_other_names_returns_prepare() {
         let case = Case::of(StoredCertificates::new(made(0)));
         assert_eq!(case.step_for(&["elsewhere".to_owned()], at(1)), RotationStep::Prepare);
     }
 
     #[test]
-    fn plan_with_published_ca_is_promote() {
+    fn plan_with_published_ca_returns_promote() {
         let mut case = Case::of(StoredCertificates {
             next: Some(made(20)),
             ..StoredCertificates::new(made(0))
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_with_expired_next_certificate_is_prepare() {
+    fn plan_with_expired_next_certificate_returns_prepare() {
         let lasting = Generation::make(&names(), at(0), SETTINGS.lifetime * 2).unwrap();
         let case = Case::of(StoredCertificates {
             next: Some(made(10)),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_with_new_certificate_on_all_replicas_is_forget() {
+    fn plan_with_new_certificate_on_all_replicas_returns_forget() {
         let (old, new) = (made(0), made(20));
         let (before, after) = (old.fingerprint(), new.fingerprint());
         let mut case =

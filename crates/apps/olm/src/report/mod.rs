@@ -90,7 +90,7 @@ enum WriteOutcome {
 
 /// Reports while this replica is the leader.
 pub(crate) async fn report(mut reporter: Reporter) {
-    let grace_period = fairway_clock::pause(reporter.settings.patience.first_word);
+    let grace_period = fairway_clock::pause(reporter.settings.staleness.first_status);
     tokio::pin!(grace_period);
     loop {
         let next = match reporter.reconcile().await {

@@ -96,7 +96,7 @@ pub(crate) struct LeaderWatches {
 impl GuardWatches {
     /// Starts the watches. Each ends when its last receiver is dropped.
     pub(crate) fn open(client: &Client, settings: &Settings, tasks: &TaskTracker) -> Self {
-        let (health, stale) = WatchHealth::new(settings.patience.blind);
+        let (health, stale) = WatchHealth::new(settings.staleness.stale_watch);
         let namespace = &settings.namespace;
         let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
         let versions = Api::<ClusterVersion>::all(client.clone());
@@ -125,7 +125,7 @@ impl GuardWatches {
 impl LeaderWatches {
     /// Starts the watches. Each ends when its last receiver is dropped.
     pub(crate) fn open(client: &Client, settings: &Settings, tasks: &TaskTracker) -> Self {
-        let (health, stale) = WatchHealth::new(settings.patience.blind);
+        let (health, stale) = WatchHealth::new(settings.staleness.stale_watch);
         let installed: Api<PartialObjectMeta<DynamicObject>> =
             Api::all_with(client.clone(), &olm_resource("ClusterServiceVersion"));
         let subscriptions: Api<DynamicObject> =

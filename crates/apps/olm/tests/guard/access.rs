@@ -35,7 +35,7 @@ pub(crate) async fn deployed(platform: &Platform) -> Result<Client> {
 }
 
 #[tokio::test]
-async fn guard_with_deployed_permissions_works() -> Result<()> {
+async fn guard_with_deployed_permissions_reports_and_serves() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     let namespace = platform.namespace.name().to_owned();
     let guards = deployed(&platform).await?;

@@ -2,9 +2,9 @@
 
 mod access;
 mod balancer;
-mod blindness;
 mod contention;
 mod installing;
 mod reporting;
 mod restarts;
+mod stale_watches;
 mod support;

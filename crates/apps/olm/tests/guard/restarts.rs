@@ -44,7 +44,7 @@ impl Pair {
             ),
             certificate: CertificateSettings { lifetime, ..settings.certificate },
             election: ElectionSettings { identity, timing, ..settings.election },
-            farewell: SHUTDOWN_GRACE_PERIOD,
+            shutdown_grace_period: SHUTDOWN_GRACE_PERIOD,
             ..settings
         };
         let guard = start_on(socket, self.platform.client(), settings);

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Not the name of a real OLM.
+/// Name of the ClusterOperator, different from that of a real OLM.
 pub(crate) const OPERATOR: &str = "olm-guard-test";
 
 /// Kind of installed operators.
@@ -191,8 +191,8 @@ impl Platform {
                 identity: "test".to_owned(),
                 timing: Timing::default(),
             },
-            patience: StalenessTimeouts::default(),
-            farewell: Duration::ZERO,
+            staleness: StalenessTimeouts::default(),
+            shutdown_grace_period: Duration::ZERO,
         })
     }
 

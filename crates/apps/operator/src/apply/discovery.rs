@@ -197,7 +197,7 @@ impl Discovery {
         Self { client, groups, listed, prerequisites }
     }
 
-    /// Finds a kind. Waits a moment for one whose group has just changed.
+    /// Finds a kind. Waits up to [`PUBLISH_GRACE_PERIOD`] for a kind whose group has just changed.
     pub(super) async fn find(&self, wanted: &GroupVersionKind) -> Result<Kind, ApplyError> {
         for _ in 0..MAX_RECHECKS {
             match self.look_up(wanted).await? {

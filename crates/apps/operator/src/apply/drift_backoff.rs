@@ -1,4 +1,5 @@
-//! Drift correction: backoff of repeated corrections, and detection of contention.
+//! Backoff of repeated drift corrections, and detection of contention. The correction is in
+//! `reconcile`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Applies the objects of a release, and detects drift.
+//! Applies the objects of a release, and detects and corrects drift.
 //!
 //! [`Applier`] writes one object: `prepare` makes the desired object from its manifest,
 //! [`fairway_apply::drift`] compares it with the live object, and only objects with drift are
@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | `applier` | writer of the objects of manifests |
 //! | `prepare` | the desired object: manifest, injected configuration, required fields |
-//! | `reconcile` | comparison, write, creation or deletion of one object |
+//! | `reconcile` | drift correction of one object: comparison with its manifest, then a write, creation or deletion |
 //! | `cache`, `live_object` | managed objects of a kind, compressed, and subscriptions to changes |
 //! | `discovery` | served kinds, cached by group and version |
 //! | `new_kinds` | kinds whose CRD this process has created |

@@ -1,4 +1,4 @@
-//! Reconciliation of one object: compare, then write, create or delete it.
+//! Drift correction of one object: compares it with its manifest, then writes, creates or deletes it.
 
 use fairway_apply::drift::difference;
 use fairway_apply::{ObjectWriter, three_way};
@@ -72,9 +72,9 @@ impl ObjectReconciler<'_> {
         Ok(self.kind.scoped(wanted))
     }
 
-    /// The result of reconciling, if nothing has to be written. Objects to keep are read from the
-    /// cache; for other intents, the API server is asked, because the object may belong to another
-    /// client and lack the managed label.
+    /// The result of reconciling, if nothing has to be written. Objects to reconcile are read from
+    /// the cache. For other intents they are read from the API server, because the object may belong
+    /// to another client and lack the managed label.
     pub(super) async fn check(&self, intent: Intent) -> Result<Option<ApplyResult>, ApplyError> {
         let well = |outcome| ApplyResult { outcome, health: Health::Good };
         match intent {

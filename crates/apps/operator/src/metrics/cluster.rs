@@ -177,7 +177,7 @@ fn up(object: Option<&ClusterVersion>, status: &ClusterVersionStatus, view: &Vie
         let condition = conditions.find(available::TYPE);
         let reason = condition.map_or("NoAvailableCondition", reason);
         let labels = [("name", name), ("version", version), ("reason", reason)];
-        samples.add(labels, truth(conditions.is_true(available::TYPE)));
+        samples.add(labels, gauge(conditions.is_true(available::TYPE)));
     };
     for (name, operator) in view.cluster_operators.iter() {
         let status = operator.status.as_ref();
@@ -297,7 +297,7 @@ fn installer(install: Option<&ConfigMap>) -> Family {
     )
 }
 
-fn truth(holds: bool) -> f64 {
+fn gauge(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 

@@ -83,8 +83,8 @@ impl Updates {
         self.count(reason.code, took);
     }
 
-    /// The question changed: the time without a response starts over.
-    pub fn question_changed(&self, now: Timestamp) {
+    /// The query has changed: the time without a response starts over.
+    pub fn query_changed(&self, now: Timestamp) {
         self.retrieval.begin(now);
     }
 

@@ -67,7 +67,7 @@ pub(crate) struct SignatureStoreConfig {
 
 impl SignatureStoreConfig {
     pub(crate) fn address(&self) -> StoreAddress<'_> {
-        StoreAddress { url: &self.url, authorities: &self.ca_bundle }
+        StoreAddress { url: &self.url, ca_bundle: &self.ca_bundle }
     }
 }
 

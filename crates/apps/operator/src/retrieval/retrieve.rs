@@ -120,7 +120,7 @@ impl Retriever {
             PullContext::read(&self.client, &digest, config.stores.as_deref()).await?;
         let options = PullOptions {
             secrets: pull_context.secrets.clone(),
-            authorities: config.ca_bundle.clone().into_bytes(),
+            ca_bundle: config.ca_bundle.clone().into_bytes(),
             proxies: config.proxies()?,
             ..PullOptions::default()
         };
@@ -176,7 +176,7 @@ impl Retriever {
             cluster: cluster.collect(),
             stores,
             options,
-            patience: SIGNATURE_STORES_TIMEOUT,
+            timeout: SIGNATURE_STORES_TIMEOUT,
         };
         let searched = verifier.verify(digest, &sources, fairway_clock::now()).await;
         searched.map(drop).map_err(|unverified| unverified.to_string())

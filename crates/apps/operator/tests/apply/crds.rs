@@ -71,7 +71,7 @@ async fn apply_of_new_kind_succeeds_once_its_crd_is_established() -> Result<()> 
 /// Not in the sandbox, which keeps watches of deleted kinds.
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
-async fn apply_after_crd_was_deleted_and_created_works() -> Result<()> {
+async fn apply_after_crd_was_deleted_and_created_corrects_drift_again() -> Result<()> {
     let fixture = ApplyFixture::prepare().await?;
     let group = format!("{}.example.com", fixture.namespace.name());
     let crd = crd_of(&group, "Widget");

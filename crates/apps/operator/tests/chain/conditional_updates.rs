@@ -13,7 +13,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::front::{Front, Manner};
+use crate::front::{Behaviour, Front};
 use crate::support::{Graph, Operated, available, http, prometheus, recommended, update};
 use crate::telemetry::Telemetry;
 
@@ -135,7 +135,7 @@ async fn update_with_accepted_risks_is_available() -> Result<()> {
 /// A server with metrics to scrape.
 async fn exporter(samples: &str) -> Result<Front> {
     let exporter = Front::start(|_| Box::pin(std::future::pending())).await?;
-    exporter.behaves(Manner::Metrics(samples.to_owned()));
+    exporter.behaves(Behaviour::Metrics(samples.to_owned()));
     Ok(exporter)
 }
 
@@ -172,7 +172,7 @@ async fn cluster_with_real_prometheus_has_same_results() -> Result<()> {
     operated.stop().await?;
 
     // The cluster changes. Results are valid for an hour; a new operator has none.
-    exporter.behaves(Manner::Metrics(samples(false, "AWS")));
+    exporter.behaves(Behaviour::Metrics(samples(false, "AWS")));
     is_scraped(&server, "AWS").await?;
     operated.start();
     let status = verdict(&operated, &ConditionStatus::True).await?;

@@ -17,13 +17,13 @@ use crate::support::http;
 
 /// How requests are answered.
 #[derive(Clone, Debug)]
-pub(crate) enum Manner {
+pub(crate) enum Behaviour {
     /// Forwarded.
-    Well,
+    Forward,
     /// With an HTTP status.
     Status(u16),
     /// Never.
-    Never,
+    Hang,
     /// With a text as JSON.
     Text(String),
     /// With samples, like an exporter.
@@ -31,11 +31,11 @@ pub(crate) enum Manner {
 }
 
 type Forward = Box<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
-type MannerSelector = Box<dyn Fn(&str) -> Manner + Send + Sync>;
+type BehaviourSelector = Box<dyn Fn(&str) -> Behaviour + Send + Sync>;
 
 struct Shared {
     forward: Forward,
-    selector: Mutex<MannerSelector>,
+    selector: Mutex<BehaviourSelector>,
 }
 
 /// The server; it stops when it is dropped.
@@ -50,7 +50,7 @@ impl Front {
     pub(crate) async fn start(
         forward: impl Fn(Request) -> BoxFuture<'static, Response> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let selector: Mutex<MannerSelector> = Mutex::new(Box::new(|_| Manner::Well));
+        let selector: Mutex<BehaviourSelector> = Mutex::new(Box::new(|_| Behaviour::Forward));
         let shared = Arc::new(Shared { forward: Box::new(forward), selector });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
@@ -75,13 +75,13 @@ impl Front {
         format!("http://{}", self.address)
     }
 
-    /// Answers all requests in a manner.
-    pub(crate) fn behaves(&self, manner: Manner) {
-        self.behaves_by(move |_| manner.clone());
+    /// Sets the behaviour for all requests.
+    pub(crate) fn behaves(&self, behaviour: Behaviour) {
+        self.behaves_by(move |_| behaviour.clone());
     }
 
-    /// Selects the manner by URL.
-    pub(crate) fn behaves_by(&self, selector: impl Fn(&str) -> Manner + Send + Sync + 'static) {
+    /// Sets the behaviour by URL.
+    pub(crate) fn behaves_by(&self, selector: impl Fn(&str) -> Behaviour + Send + Sync + 'static) {
         *lock(&self.shared.selector) = Box::new(selector);
     }
 }
@@ -93,17 +93,19 @@ impl Drop for Front {
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let manner = lock(&shared.selector)(&request.uri().to_string());
-    match manner {
-        Manner::Well => (shared.forward)(request).await,
-        Manner::Status(code) => {
+    let behaviour = lock(&shared.selector)(&request.uri().to_string());
+    match behaviour {
+        Behaviour::Forward => (shared.forward)(request).await,
+        Behaviour::Status(code) => {
             StatusCode::from_u16(code).unwrap_or(StatusCode::IM_A_TEAPOT).into_response()
         }
-        Manner::Never => std::future::pending().await,
-        Manner::Metrics(text) => {
+        Behaviour::Hang => std::future::pending().await,
+        Behaviour::Metrics(text) => {
             ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
         }
-        Manner::Text(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Behaviour::Text(text) => {
+            ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+        }
     }
 }
 

@@ -4,11 +4,9 @@ mod conditional_updates;
 mod faults;
 mod front;
 mod full_data;
-mod noted;
 mod preflight;
+mod query_results;
 mod restart;
 mod support;
 mod target;
 mod telemetry;
-
-use conditional_updates as story;

@@ -7,7 +7,7 @@ use fairway_api::{CLUSTER_VERSION_NAME, Conditions as _};
 use serde_json::json;
 
 use crate::faults::World;
-use crate::front::Manner;
+use crate::front::Behaviour;
 use crate::support::{available, reason};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,7 +48,7 @@ async fn restart_during_outage_keeps_updates() -> Result<()> {
     world.operated.start();
     let before = world.settled().await?;
     world.operated.stop().await?;
-    world.updates.behaves(Manner::Status(503));
+    world.updates.behaves(Behaviour::Status(503));
     world.operated.start();
     let is_down = |status: &_| reason(status, "RetrievedUpdates") == "ResponseFailed";
     let status = world.operated.status("the outage to be reported", is_down).await?;
@@ -70,7 +70,7 @@ async fn restart_during_outage_keeps_updates() -> Result<()> {
     let is_empty = |status: &_| available(status) == [""; 0];
     world.operated.status("the updates of the old channel to be dropped", is_empty).await?;
     world.operated.patch_spec(json!({"channel": crate::support::CHANNEL})).await?;
-    world.updates.behaves(Manner::Well);
+    world.updates.behaves(Behaviour::Forward);
     world.settled().await?;
     world.operated.stop().await
 }
@@ -82,10 +82,9 @@ async fn restart_keeps_results_until_queries_are_answered() -> Result<()> {
     let before = world.settled().await?;
     world.operated.stop().await?;
     // Alerts are answered: nothing is recommended before they are known.
-    world
-        .telemetry
-        .front
-        .behaves_by(|url| if url.contains("/query") { Manner::Never } else { Manner::Well });
+    world.telemetry.front.behaves_by(|url| {
+        if url.contains("/query") { Behaviour::Hang } else { Behaviour::Forward }
+    });
     world.operated.start();
     let is_awaited = |status: &ClusterVersionStatus| {
         let mut risks = status.conditional_update_risks.iter();
@@ -95,7 +94,7 @@ async fn restart_keeps_results_until_queries_are_answered() -> Result<()> {
     assert_eq!(status.available_updates, before.available_updates);
     world.operated.stop().await?;
 
-    world.telemetry.front.behaves(Manner::Status(503));
+    world.telemetry.front.behaves(Behaviour::Status(503));
     world.operated.start();
     let failed = |status: &ClusterVersionStatus| {
         let recommended = crate::support::recommended(status, "5.1.3");

@@ -98,7 +98,8 @@ impl Graph {
         Self::of(&files, versions).await
     }
 
-    /// Serves a real platform.
+    /// Serves the graph-data and releases of a platform, and waits until the update service has
+    /// read them.
     pub(crate) async fn of_platform(platform: &Platform) -> Result<Self> {
         let service = serve(&platform.graph_data(), &platform.releases()).await?;
         let graph = Self { service, _files: tempfile::tempdir()? };

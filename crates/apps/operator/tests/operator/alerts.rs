@@ -56,7 +56,7 @@ fn alerts_have_description_and_remediation() -> Result<()> {
 
 #[test]
 #[ignore = "needs a cluster: cargo xtask test"]
-fn alerts_fire_as_expected() -> Result<()> {
+fn alert_rules_pass_promtool_tests() -> Result<()> {
     let directory = tempfile::tempdir()?;
     // JSON is valid YAML.
     fs::write(directory.path().join("rules.yaml"), json!({ "groups": groups()? }).to_string())?;

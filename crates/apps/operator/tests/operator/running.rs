@@ -33,7 +33,7 @@ const TIMING: Timing = Timing {
     retry: Duration::from_millis(300),
 };
 
-/// A file instead of those in a Pod.
+/// CA bundle of the tests, in place of the files in a Pod.
 const CA: &str = "ca.crt";
 
 fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {

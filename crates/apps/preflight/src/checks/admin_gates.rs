@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_of_gates_between_versions() {
+    fn unacknowledged_gates_between_versions_are_findings() {
         let gates = data(&[
             ("ack-4.9-before", "x"),
             ("ack-5.0-first", "x"),

@@ -49,7 +49,7 @@ fn evaluate(operators: &[ClusterOperator], pools: &[Pool]) -> Vec<Finding> {
 }
 
 /// Names and messages of operators whose condition has, or does not have, a status.
-fn saying(
+fn with_condition(
     operators: &[ClusterOperator],
     type_: &str,
     counts: impl Fn(Option<&ConditionStatus>) -> bool,
@@ -64,7 +64,7 @@ fn saying(
 }
 
 fn not_available(operators: &[ClusterOperator]) -> Option<Finding> {
-    let found = saying(operators, available::TYPE, |it| it != Some(&ConditionStatus::True));
+    let found = with_condition(operators, available::TYPE, |it| it != Some(&ConditionStatus::True));
     let (first, _) = found.first()?;
     let message = format!(
         "{} not available, and the update would wait for availability: {}.",
@@ -77,7 +77,7 @@ fn not_available(operators: &[ClusterOperator]) -> Option<Finding> {
 }
 
 fn in_trouble(operators: &[ClusterOperator]) -> Option<Finding> {
-    let found = saying(operators, degraded::TYPE, |it| it == Some(&ConditionStatus::True));
+    let found = with_condition(operators, degraded::TYPE, |it| it == Some(&ConditionStatus::True));
     let (first, _) = found.first()?;
     let message = format!(
         "{} degraded, which does not block the update: {}.",

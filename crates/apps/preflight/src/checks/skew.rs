@@ -236,7 +236,7 @@ impl Minimums {
     }
 }
 
-/// Kernel and container runtime are part of the operating system.
+/// Remediation for old kernels and container runtimes, which are part of the operating system.
 const REMEDIATION: &str = "Update the operating system of these nodes first. `kubectl get nodes -o \
                       wide` shows the versions of each node.";
 

@@ -97,9 +97,9 @@ pub(super) fn partial(
         }
         finding
     };
-    let says_so = findings.iter().any(|finding| finding.reason != Reason::PreflightValidation);
+    let is_reported = findings.iter().any(|finding| finding.reason != Reason::PreflightValidation);
     let found = findings.into_iter().map(unsure);
-    found.chain((!says_so).then(|| not_known(check, status, why, identity))).collect()
+    found.chain((!is_reported).then(|| not_known(check, status, why, identity))).collect()
 }
 
 fn not_known(check: &str, status: CheckStatus, why: &str, identity: &RunIdentity) -> Finding {

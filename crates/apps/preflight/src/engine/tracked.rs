@@ -195,8 +195,8 @@ impl TrackedCheck {
 
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         // A finding that was reported again is included once.
-        let is_said_again = |old: &&Finding| self.failure.iter().any(|new| new.name == old.name);
-        self.answer.iter().filter(move |old| !is_said_again(old)).chain(&self.failure).cloned()
+        let is_repeated = |old: &&Finding| self.failure.iter().any(|new| new.name == old.name);
+        self.answer.iter().filter(move |old| !is_repeated(old)).chain(&self.failure).cloned()
     }
 
     pub(super) fn report(&self, name: &str) -> CheckReport {

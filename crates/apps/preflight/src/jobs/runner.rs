@@ -34,7 +34,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(2);
 /// Maximum bytes of a Job's name before its suffix. Pods have it in a label and in their name.
 const MAX_NAME_BYTES: usize = 48;
 
-/// Runs the Jobs of a run.
+/// Runs the Job checks of one preflight run.
 pub struct JobRunner {
     client: Client,
     creator: Arc<dyn JobCreator>,

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_job_with_refused_pod() {
+    fn job_with_refused_pod_ends_after_grace_period() {
         let message = "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\"";
         let mut observed = ObservedJob {
             job: Some(Job::default()),

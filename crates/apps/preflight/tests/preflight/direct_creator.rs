@@ -88,13 +88,13 @@ async fn direct_creator_creates_and_removes_jobs() -> Result<()> {
     make_namespace(&cluster).await?;
     let (client, settings) = (cluster.client(), settings());
     let run = run(&settings);
-    let hands = Arc::new(DirectJobCreator::new(client.clone(), run));
-    let creates = Arc::clone(&hands) as Arc<dyn fairway_preflight::jobs::JobCreator>;
-    let board = Arc::new(JobRunner::new(client.clone(), &settings.run, creates));
+    let creator = Arc::new(DirectJobCreator::new(client.clone(), run));
+    let creates = Arc::clone(&creator) as Arc<dyn fairway_preflight::jobs::JobCreator>;
+    let job_runner = Arc::new(JobRunner::new(client.clone(), &settings.run, creates));
     let content = release().load()?;
     let (selection, checks) = (target(), Vec::new());
     let runner =
-        Runner::prepare(client.clone(), &settings, &selection, content, checks, Some(board))
+        Runner::prepare(client.clone(), &settings, &selection, content, checks, Some(job_runner))
             .await?;
     let looking = tokio::spawn(runner.run(Until::Done, CancellationToken::new()));
     let of_run = labels::selector(&settings.run);
@@ -109,7 +109,7 @@ async fn direct_creator_creates_and_removes_jobs() -> Result<()> {
     let finding = known.risks.iter().find(|risk| risk.check == "network").unwrap();
     assert_eq!(finding.message, "there are two stacks");
 
-    hands.clear().await?;
+    creator.clear().await?;
     assert_eq!(left(&client, &settings.run).await?, [""; 0]);
     Ok(())
 }
@@ -119,7 +119,7 @@ async fn direct_creator_leaves_nothing_after_cancellation() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     make_namespace(&cluster).await?;
     let (client, settings) = (cluster.client(), settings());
-    let hands = Arc::new(DirectJobCreator::new(client.clone(), run(&settings)));
+    let creator = Arc::new(DirectJobCreator::new(client.clone(), run(&settings)));
     if let Some(sandbox) = cluster.as_sandbox() {
         let slow = Fault::delay(Duration::from_secs(2)).verb("create").resource("jobs");
         sandbox.faults().add(slow);
@@ -138,8 +138,8 @@ async fn direct_creator_leaves_nothing_after_cancellation() -> Result<()> {
         }],
     };
     let asking = {
-        let (hands, requests) = (Arc::clone(&hands), requests.clone());
-        tokio::spawn(async move { hands.ask(&requests).await })
+        let (creator, requests) = (Arc::clone(&creator), requests.clone());
+        tokio::spawn(async move { creator.ask(&requests).await })
     };
     wait::until("the account of the check", async || {
         let left = left(&client, &settings.run).await?;
@@ -147,9 +147,9 @@ async fn direct_creator_leaves_nothing_after_cancellation() -> Result<()> {
     })
     .await?;
     asking.abort();
-    hands.clear().await?;
+    creator.clear().await?;
     assert_eq!(left(&client, &settings.run).await?, [""; 0]);
-    hands.ask(&requests).await?;
+    creator.ask(&requests).await?;
     assert_eq!(left(&client, &settings.run).await?, [""; 0], "nothing is created any more");
     Ok(())
 }

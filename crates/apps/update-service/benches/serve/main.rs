@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep_until};
 const TURNS: usize = 8;
 const TURN: Duration = Duration::from_secs(1);
 
-/// As in the measurement of Cincinnati.
+/// Concurrent connections, as in the measurement of Cincinnati.
 const CONNECTIONS: usize = 8;
 
 const START: Job = Job { name: "start", work: start_and_stop };
@@ -64,7 +64,7 @@ mod existing {
 
     use fairway_testkit::measure::Figure;
 
-    /// Assembling and parsing, after everything was fetched.
+    /// Time to assemble and parse the graph, after all metadata is fetched.
     pub(super) const START: Figure = Figure::Time(Duration::from_secs(16));
     pub(super) const MEMORY: Figure = Figure::Bytes(303 << 20);
     pub(super) const ANSWERS: Figure = Figure::PerSecond(13.3);

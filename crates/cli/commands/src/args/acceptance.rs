@@ -28,7 +28,7 @@ impl FromStr for RiskChoice {
         };
         let length = name.chars().count();
         match length {
-            // One that was accepted in spite of it can be taken back.
+            // Only when accepting: a name with spaces that is accepted already can be revoked.
             _ if accept && name.contains(char::is_whitespace) => {
                 Err("risk name contains spaces; separate names with commas".to_owned())
             }

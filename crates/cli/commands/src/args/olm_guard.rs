@@ -145,7 +145,8 @@ fn lifetime(text: &str) -> Result<Duration, String> {
     Ok(lifetime)
 }
 
-/// Clocks may differ by minutes, and a failed renewal needs time to be noticed.
+/// Minimum lifetime of a certificate: clocks may differ by minutes, and administrators need time to
+/// notice a failed renewal.
 const MIN_LIFETIME: Duration = Duration::from_hours(1);
 
 #[cfg(test)]

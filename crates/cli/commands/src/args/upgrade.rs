@@ -76,7 +76,7 @@ pub(crate) struct RequestArgs {
     pub(crate) to_multi_arch: bool,
 
     /// Withdraw the requested update; completed updates and accepted risks stay
-    // Of a group, every member would be listed in the error, whatever was typed.
+    // Not the group `TARGET`: its error would list every member, not the argument that was typed.
     #[arg(long, conflicts_with_all = ["to", "to_image", "to_latest", "to_multi_arch"])]
     pub(crate) clear: bool,
 

@@ -71,9 +71,9 @@ pub(crate) enum Mode {
 
 /// Preflight action of a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PreflightWish {
+pub(crate) enum PreflightAction {
     /// Run a preflight.
-    Ask,
+    Request,
     /// Run a preflight, report its findings and withdraw it.
     DryRun,
     /// Show the findings.
@@ -84,16 +84,19 @@ pub(crate) enum PreflightWish {
 
 impl PreflightArgs {
     /// Returns the preflight action of the command line, if any.
-    pub(crate) fn wish(&self, request: &RequestArgs) -> Result<Option<PreflightWish>, WrongUsage> {
-        let wish = match self {
-            Self { mode: Some(Mode::Preflight), .. } => Some(PreflightWish::Ask),
-            Self { status_preflight: true, .. } => Some(PreflightWish::Status),
-            Self { clear_preflight: true, .. } => Some(PreflightWish::Clear),
-            _ if request.dry_run && request.names_a_release() => Some(PreflightWish::DryRun),
+    pub(crate) fn action(
+        &self,
+        request: &RequestArgs,
+    ) -> Result<Option<PreflightAction>, WrongUsage> {
+        let action = match self {
+            Self { mode: Some(Mode::Preflight), .. } => Some(PreflightAction::Request),
+            Self { status_preflight: true, .. } => Some(PreflightAction::Status),
+            Self { clear_preflight: true, .. } => Some(PreflightAction::Clear),
+            _ if request.dry_run && request.names_a_release() => Some(PreflightAction::DryRun),
             _ => None,
         };
-        let runs = matches!(wish, Some(PreflightWish::Ask | PreflightWish::DryRun));
-        let withdraws = matches!(wish, Some(PreflightWish::Clear | PreflightWish::DryRun));
+        let runs = matches!(action, Some(PreflightAction::Request | PreflightAction::DryRun));
+        let withdraws = matches!(action, Some(PreflightAction::Clear | PreflightAction::DryRun));
         if request.waiting.wait.is_some() && !runs && !request.asks() {
             return Err(WrongUsage(
                 "--wait needs an update or a preflight: specify a release with --to, --to-image or \
@@ -101,7 +104,7 @@ impl PreflightArgs {
                     .to_owned(),
             ));
         }
-        if request.dry_run && wish.is_none() && !request.is_one() {
+        if request.dry_run && action.is_none() && !request.is_one() {
             return Err(WrongUsage(
                 "--dry-run needs --to, --to-image, --to-latest, --to-multi-arch, --clear or \
                  --clear-preflight"
@@ -113,12 +116,12 @@ impl PreflightArgs {
                 "--keep-results needs --clear-preflight, or a release and --dry-run".to_owned(),
             ));
         }
-        if wish == Some(PreflightWish::DryRun) && request.waiting.no_wait {
+        if action == Some(PreflightAction::DryRun) && request.waiting.no_wait {
             return Err(WrongUsage(
                 "--dry-run waits for the preflight and cannot be used with --no-wait".to_owned(),
             ));
         }
-        Ok(wish)
+        Ok(action)
     }
 }
 

@@ -28,17 +28,17 @@ pub(crate) struct WaitingArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = USUAL,
-        value_parser = patience,
+        value_parser = wait_timeout,
         conflicts_with = "no_wait"
     )]
-    pub(crate) wait: Option<Patience>,
+    pub(crate) wait: Option<WaitTimeout>,
 }
 
 /// Timeout of `--wait`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
+pub(crate) enum WaitTimeout {
     /// The default timeout.
-    Usual,
+    Default,
     /// A timeout from the command line.
     For(Duration),
 }
@@ -46,14 +46,14 @@ pub(crate) enum Patience {
 /// Value of `--wait` for the default timeout.
 const USUAL: &str = "usual";
 
-fn patience(text: &str) -> Result<Patience, String> {
-    if text == USUAL { Ok(Patience::Usual) } else { some_time(text).map(Patience::For) }
+fn wait_timeout(text: &str) -> Result<WaitTimeout, String> {
+    if text == USUAL { Ok(WaitTimeout::Default) } else { some_time(text).map(WaitTimeout::For) }
 }
 
-impl Patience {
-    fn or(self, usual: Duration) -> Duration {
+impl WaitTimeout {
+    fn or(self, default: Duration) -> Duration {
         match self {
-            Self::Usual => usual,
+            Self::Default => default,
             Self::For(time) => time,
         }
     }
@@ -62,12 +62,12 @@ impl Patience {
 impl WaitingArgs {
     /// Timeout of an update; `None` without `--wait`.
     pub(crate) fn for_update(&self) -> Option<Duration> {
-        self.wait.map(|patience| patience.or(DEFAULT_UPDATE_WAIT))
+        self.wait.map(|timeout| timeout.or(DEFAULT_UPDATE_WAIT))
     }
 
     /// Timeout of a preflight; `None` without `--wait`.
     pub(crate) fn for_preflight(&self) -> Option<Duration> {
-        self.wait.map(|patience| patience.or(DEFAULT_PREFLIGHT_WAIT))
+        self.wait.map(|timeout| timeout.or(DEFAULT_PREFLIGHT_WAIT))
     }
 
     /// Timeout of a preflight with `--dry-run`, which always waits.
@@ -96,8 +96,8 @@ mod tests {
             (&["--wait=5m"], Some(Duration::from_mins(5)), Some(Duration::from_mins(5))),
         ] {
             let typed = Typed::try_parse_from([&["upgrade"], arguments].concat()).unwrap();
-            let said = (typed.waiting.for_update(), typed.waiting.for_preflight());
-            assert_eq!(said, (update, preflight), "{arguments:?}");
+            let timeouts = (typed.waiting.for_update(), typed.waiting.for_preflight());
+            assert_eq!(timeouts, (update, preflight), "{arguments:?}");
         }
         assert!(Typed::try_parse_from(["upgrade", "--wait", "--no-wait"]).is_err());
     }

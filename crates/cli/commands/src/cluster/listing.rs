@@ -13,7 +13,7 @@ use crate::errors::WithHint;
 /// Page size of kubectl.
 const PAGE_SIZE: usize = 500;
 
-/// More pages than the largest cluster has.
+/// Maximum number of pages of a list: more than the largest cluster has.
 const MAX_PAGES: usize = 200;
 
 /// Media type of complete objects.

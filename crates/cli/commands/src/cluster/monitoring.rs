@@ -46,7 +46,7 @@ const MAX_QUERIES: usize = 200;
 /// Hosts to try: a Route has one per router that admits it.
 const MAX_HOSTS: usize = 10;
 
-/// More CA certificates than a cluster has.
+/// Maximum number of certificates of the CA bundle: more than a cluster has.
 const MAX_CA_CERTIFICATES: usize = 100;
 
 #[derive(Deserialize)]

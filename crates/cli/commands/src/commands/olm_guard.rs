@@ -69,7 +69,7 @@ fn identity(pod_uid: Option<&str>, file: &Path) -> anyhow::Result<Identity> {
     if let Some(uid) = pod_uid.filter(|uid| !uid.is_empty()) {
         return Ok(Identity::of_pod(uid));
     }
-    Identity::of_machine(file).with_context(|| WithHint {
+    Identity::of_host(file).with_context(|| WithHint {
         message: format!("cannot store the identity of the OLM guard in {}", file.display()),
         hint: "set XDG_STATE_HOME to a writable directory; in a pod, set POD_UID to its UID"
             .to_owned(),
@@ -101,8 +101,8 @@ fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
             lifetime: args.webhook.certificate_lifetime,
             ..CertificateSettings::default()
         },
-        patience: StalenessTimeouts::default(),
-        farewell: if is_in_pod(args) { SHUTDOWN_GRACE_PERIOD } else { Duration::ZERO },
+        staleness: StalenessTimeouts::default(),
+        shutdown_grace_period: if is_in_pod(args) { SHUTDOWN_GRACE_PERIOD } else { Duration::ZERO },
         election: ElectionSettings {
             lease: LeaseName { namespace: args.namespace.clone(), name: LEASE.to_owned() },
             identity: identity.to_owned(),

@@ -36,7 +36,7 @@ use crate::printer::Printer;
 /// The Lease has the name of ClusterVersion, as that of the Go operator, so that both never lead.
 const LEASE: &str = "version";
 
-/// The kubelet updates mounted files about once a minute.
+/// Poll interval of certificate files: the kubelet updates mounted files about once a minute.
 const CERTIFICATE_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -198,7 +198,7 @@ fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
         return Ok(Identity::of_pod(uid));
     }
     let file = args.identity_file.clone().unwrap_or_else(|| state_file("operator-identity"));
-    Identity::of_machine(&file).with_context(|| WithHint {
+    Identity::of_host(&file).with_context(|| WithHint {
         message: format!("cannot store the identity of the operator in {}", file.display()),
         hint: "specify a writable file with --identity-file; in a pod, set POD_UID to its UID"
             .to_owned(),
@@ -337,7 +337,7 @@ mod tests {
                     retry: 10s,
                     gap: 1s,
                 },
-                patience: FetchTimeouts {
+                timeouts: FetchTimeouts {
                     connect: 10s,
                     silence: 15s,
                     answer: 60s,

@@ -127,11 +127,11 @@ fn pulled_from(directory: &Path, registries: &RegistryArgs) -> String {
 
 pub(crate) fn options(args: &AccessArgs) -> anyhow::Result<PullOptions> {
     let secrets = args.pull_secret.as_deref().map(pull_secret).transpose()?;
-    let authorities = args.registry_ca.as_deref().map(ca_bundle).transpose()?;
+    let ca_bundle = args.registry_ca.as_deref().map(read_ca_bundle).transpose()?;
     Ok(PullOptions {
         secrets: secrets.unwrap_or_default(),
         allow_plain_http: args.plain_http,
-        authorities: authorities.unwrap_or_default(),
+        ca_bundle: ca_bundle.unwrap_or_default(),
         ..PullOptions::default()
     })
 }
@@ -145,7 +145,7 @@ fn pull_secret(path: &Path) -> anyhow::Result<PullSecrets> {
     PullSecrets::parse(&fs::read(path).with_context(hint)?).with_context(hint)
 }
 
-fn ca_bundle(path: &Path) -> anyhow::Result<Vec<u8>> {
+fn read_ca_bundle(path: &Path) -> anyhow::Result<Vec<u8>> {
     let hint = || WithHint {
         message: format!("cannot read the CA certificates in {}", path.display()),
         hint: "specify a file with PEM certificates".to_owned(),

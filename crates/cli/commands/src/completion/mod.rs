@@ -22,7 +22,7 @@ use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
 use crate::printer::Printer;
 use crate::settings::Verbosity;
-use crate::text::Program;
+use crate::text::Invocation;
 
 /// The hidden subcommand for completion.
 const SUBCOMMAND: &str = "__complete";
@@ -62,7 +62,7 @@ pub(crate) fn print(words: &[OsString]) -> ExitCode {
         candidate.get_value().to_str().is_some_and(|value| value.ends_with(['/', '=']))
     };
     let directive = if candidates.iter().any(goes_on) { NO_FILES | NO_SPACE } else { NO_FILES };
-    let printer = Printer::new(ColorChoice::Never, Verbosity::Quiet, Program::Fairway);
+    let printer = Printer::new(ColorChoice::Never, Verbosity::Quiet, Invocation::Fairway);
     let written = writeln!(printer.stdout(), "{text}:{directive}");
     // An error is ignored: the shell has closed the pipe.
     drop(written);

@@ -107,14 +107,6 @@ impl Source {
         })
     }
 
-    // Old name, for callers outside of `upgrade`.
-    pub(crate) async fn moment_of(
-        &self,
-        version: &ClusterVersion,
-    ) -> anyhow::Result<ObservationTime> {
-        self.observation_time_of(version).await
-    }
-
     /// Observation time of a report.
     pub(crate) fn observation_time(
         &self,

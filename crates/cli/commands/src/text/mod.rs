@@ -9,9 +9,6 @@ use std::os::fd::AsFd;
 
 pub(crate) use characters::Characters;
 pub(crate) use command::{ClusterFlags, Invocation};
-pub(crate) use {
-    self::ClusterFlags as Whom, self::Invocation as Program, self::TextLayout as Manner,
-};
 
 use command::render_commands;
 

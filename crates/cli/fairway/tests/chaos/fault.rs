@@ -1,4 +1,4 @@
-//! Faults.
+//! Injected faults of the operator, the API server and the registry.
 
 use anyhow::{Context as _, Result};
 use fairway_sandbox::faults;

@@ -85,7 +85,8 @@ impl ChaosPlatform {
         let (client, name) = (cluster.client(), namespace.name().to_owned());
         let options = OperatorOptions {
             namespace: name.clone(),
-            // A slow operator keeps the Lease, and a restarted one does not wait for it.
+            // Long enough that a slow operator keeps the Lease. A restarted operator has the same
+            // identity, so it does not wait until the Lease expires.
             arguments: ["duration=15s", "renew-deadline=10s", "retry-period=1s"]
                 .map(|timing| format!("--lease-{timing}"))
                 .into(),

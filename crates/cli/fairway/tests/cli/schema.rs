@@ -11,7 +11,7 @@ use serde_json::{Deserializer, Value};
 
 use crate::unique_keys::UniqueKeys;
 
-/// Keywords that this does not check.
+/// Keywords of JSON Schema that this test does not check.
 const WORDS: [&str; 9] = [
     "$schema",
     "$defs",

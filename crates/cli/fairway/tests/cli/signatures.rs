@@ -58,7 +58,7 @@ impl SigningFiles {
         let mut command = fairway();
         command.current_dir(self.path()).arg("release").args(arguments);
         let printed = transcript(&mut command).replace(self.image.hex(), "HEX");
-        let printed = printed.replace(&self.path().display().to_string(), "DESK");
+        let printed = printed.replace(&self.path().display().to_string(), "DIR");
         let is_print =
             |word: &&str| word.len() == 40 && word.bytes().all(|digit| digit.is_ascii_hexdigit());
         let words = printed.split(|char: char| !char.is_ascii_alphanumeric()).filter(is_print);
@@ -187,12 +187,12 @@ fn verify_uses_the_keys_of_the_previous_release() {
     exit code: 3
     ----- stdout -----
     releases@sha256:HEX is not verified: no valid signature for verifier-public-key-team
-      file://DESK/store: no signature
+      file://DIR/store: no signature
 
     exit code: 0
     ----- stdout -----
     releases@sha256:HEX is verified
-      verifier-public-key-team: by KEY, as registry.example/releases:5.1.0 (signature-1 of file://DESK/store)
+      verifier-public-key-team: by KEY, as registry.example/releases:5.1.0 (signature-1 of file://DIR/store)
 
     exit code: 3
     ----- stdout -----

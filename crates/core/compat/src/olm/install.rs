@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn install_decisions() {
+    fn install_above_maximum_version_is_refused() {
         for (maximum, desired, completed, may) in [
             (Some("4.8"), "4.8.9", "4.8.9", true),
             (Some("4.8"), "4.7.0", "4.7.0", true),

@@ -1,4 +1,4 @@
-//! Documented behaviour for administrators and authors of operators.
+//! Behaviour that `docs/admin/olm.md` documents for administrators and operator authors.
 
 use fairway_compat::olm::{
     CheckFailure, CheckResult, InvalidPolicy, MinorVersion, MissingPolicy, OlmPolicy,

@@ -1,4 +1,4 @@
-//! Questions about a graph: upgrade paths, differences, explanations. Every report can be displayed
+//! Analysis of a graph: upgrade paths, differences, explanations. Every report can be displayed
 //! and serialized.
 
 mod explanation;

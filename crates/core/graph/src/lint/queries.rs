@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn span_in_source_handles_yaml_styles() {
+    fn span_in_source_of_each_yaml_style_returns_span() {
         let value = "group(up{a=\"b\"})\n  or\n0 * gruop(up)\n";
         let block = "group(up{a=\"b\"})\n        or\n      0 * gruop(up)\n";
         assert_eq!(found(block, value, "gruop"), Some("gruop"));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn span_in_source_at_end_of_text() {
+    fn span_in_source_at_end_of_text_returns_span() {
         assert_eq!(span_in_source("group(up) or\n", "group(up) or\n", 12..13), Some(12..13));
         assert_eq!(span_in_source("a +", "a +", 3..3), Some(3..3));
     }

@@ -1,4 +1,4 @@
-//! Questions about a graph.
+//! Upgrade paths, differences and explanations of a graph.
 
 use fairway_api::Version;
 use fairway_graph::analysis::{GraphChanges, GraphDataChanges, channels, latest, paths};

@@ -33,7 +33,7 @@ use crate::Verdict;
 use crate::plan::NotOffered;
 use listed::ListedUpdates;
 
-/// Subject of a question.
+/// Subject of an explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The risk of this name.

@@ -111,7 +111,7 @@ pub struct RiskEffect {
     pub blocking: bool,
     /// State of the acceptance, for the text output.
     #[serde(skip)]
-    pub standing: AcceptanceState,
+    pub acceptance_state: AcceptanceState,
 }
 
 /// Data for the evaluation of risks of updates.
@@ -125,14 +125,15 @@ impl RiskContext<'_> {
     /// Effect of a risk on an update.
     pub(super) fn effect(&self, update: &ConditionalUpdate, name: &str) -> RiskEffect {
         let hash = self.listed.definition(name).map(definition_hash).unwrap_or_default();
-        let standing = self.acceptance.state(name, &update.release.version, &hash, self.now);
-        let exposure = self.listed.exposure(update, name, standing.is_accepted());
+        let acceptance_state =
+            self.acceptance.state(name, &update.release.version, &hash, self.now);
+        let exposure = self.listed.exposure(update, name, acceptance_state.is_accepted());
         let is_recommended = update.conditions.is_true(recommended::TYPE);
         RiskEffect {
             exposure,
-            acceptance: standing.as_str(),
-            blocking: !is_recommended && exposure.may_apply() && !standing.is_accepted(),
-            standing,
+            acceptance: acceptance_state.as_str(),
+            blocking: !is_recommended && exposure.may_apply() && !acceptance_state.is_accepted(),
+            acceptance_state,
         }
     }
 
@@ -242,7 +243,7 @@ pub struct Accepted {
     pub problem: Option<String>,
     /// State of the acceptance, for the text output.
     #[serde(skip)]
-    pub standing: AcceptanceState,
+    pub acceptance_state: AcceptanceState,
 }
 
 /// Acceptance of a risk for any version.
@@ -250,20 +251,21 @@ fn acceptance(name: &str, version: &ClusterVersion, now: Timestamp) -> Accepted 
     let acceptance = Acceptance::from_cluster_version(version);
     let definition_now = ListedUpdates::of(version).definition(name).map(definition_hash);
     let hash = definition_now.as_deref().unwrap_or_default();
-    let standing = acceptance.state(name, "", hash, now);
+    let acceptance_state = acceptance.state(name, "", hash, now);
     let terms = acceptance.terms(name).cloned().unwrap_or_default();
     let is_another = |then: &String| definition_now.as_ref().is_some_and(|now| now != then);
     Accepted {
-        listed: standing != AcceptanceState::NotAccepted,
-        effective: standing.is_accepted() || matches!(standing, AcceptanceState::OutOfScope(_)),
+        listed: acceptance_state != AcceptanceState::NotAccepted,
+        effective: acceptance_state.is_accepted()
+            || matches!(acceptance_state, AcceptanceState::OutOfScope(_)),
         changed: terms.definition.as_ref().is_some_and(is_another),
-        problem: match &standing {
+        problem: match &acceptance_state {
             AcceptanceState::TermsUnreadable(why) => Some(why.clone()),
             _ => None,
         },
         terms,
         current_definition: definition_now,
-        standing,
+        acceptance_state,
     }
 }
 

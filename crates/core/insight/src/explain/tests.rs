@@ -1,4 +1,4 @@
-//! What is explained about risks and updates.
+//! Tests for explanations of risks and updates.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 use std::collections::BTreeMap;
@@ -246,7 +246,7 @@ fn definition_hash(version: &ClusterVersion, name: &str) -> String {
 }
 
 #[test]
-fn verdict_of_risk() {
+fn verdict_of_risk_depends_on_exposure_and_recommendation() {
     let verdict = |applies: &str, recommended: &str| {
         let risk = risk("A", applies, "Match", json!([always()]));
         let version = cluster(&[update("5.2.0", recommended, &[risk])], json!({}));
@@ -296,7 +296,7 @@ fn json_of_update_is_complete() {
 }
 
 #[test]
-fn offer_of_versions() {
+fn offer_depends_on_listed_updates() {
     let not_offered = risk("NotOfferedByUpdateService", "True", "Match", json!([always()]));
     let updates = [
         update("5.2.0", "Unknown", &[risk("A", "Unknown", "EvaluationFailed", json!([always()]))]),

@@ -45,8 +45,8 @@ pub struct ClusterReport {
 
 impl ClusterReport {
     pub(super) fn of(cluster: &FleetMember, targets: &[Version]) -> Self {
-        match &cluster.said {
-            Ok(said) => Self::read(&cluster.name, said, targets),
+        match &cluster.snapshot {
+            Ok(snapshot) => Self::read(&cluster.name, snapshot, targets),
             Err(unread) => Self {
                 name: cluster.name.clone(),
                 readiness: Readiness::Unknown,
@@ -62,12 +62,12 @@ impl ClusterReport {
         }
     }
 
-    fn read(name: &str, said: &ClusterSnapshot, wanted: &[Version]) -> Self {
+    fn read(name: &str, snapshot: &ClusterSnapshot, wanted: &[Version]) -> Self {
         let nothing = ClusterVersionStatus::default();
-        let status = said.version.status.as_ref().unwrap_or(&nothing);
+        let status = snapshot.version.status.as_ref().unwrap_or(&nothing);
         // Fleet reports do not read alerts; `recommend` does for one cluster.
         let (alerts, query) = (Alerts::NoMonitoring, RecommendQuery::default());
-        let all = Recommendation::of(&said.version, &alerts, &query, said.now);
+        let all = Recommendation::of(&snapshot.version, &alerts, &query, snapshot.now);
         let (updates, updates_retrieved) = match all.result {
             recommend::RecommendResult::All { updates, updates_retrieved } => {
                 (updates, updates_retrieved)
@@ -75,9 +75,9 @@ impl ClusterReport {
             recommend::RecommendResult::One { .. } => (Vec::new(), false),
         };
         let blockers = blockers(status, all.issues);
-        let acceptance = Acceptance::from_cluster_version(&said.version);
+        let acceptance = Acceptance::from_cluster_version(&snapshot.version);
         let context = TargetContext {
-            said,
+            snapshot,
             status,
             acceptance: &acceptance,
             blockers: &blockers,
@@ -93,13 +93,13 @@ impl ClusterReport {
         Self {
             name: name.to_owned(),
             readiness: readiness(&targets, &blockers, updates_retrieved, any_target),
-            observation_time: Some(said.now),
+            observation_time: Some(snapshot.now),
             version: version(status),
             channel: all.channel,
             updates_retrieved,
             blockers,
             targets,
-            preflight_error: said.preflights_unread.clone(),
+            preflight_error: snapshot.preflights_unread.clone(),
             error: None,
         }
     }
@@ -146,10 +146,11 @@ fn readiness(
     any_target: bool,
 ) -> Readiness {
     let answers = || targets.iter().map(|target| target.readiness);
-    let standing = || blockers.iter().map(Blocker::readiness).max().unwrap_or(Readiness::Ready);
+    let blocker_readiness =
+        || blockers.iter().map(Blocker::readiness).max().unwrap_or(Readiness::Ready);
     match targets {
-        [] if updates_retrieved => standing(),
-        [] => standing().max(Readiness::Unknown),
+        [] if updates_retrieved => blocker_readiness(),
+        [] => blocker_readiness().max(Readiness::Unknown),
         _ if any_target => answers().min().unwrap_or(Readiness::Unknown),
         _ => answers().max().unwrap_or(Readiness::Unknown),
     }

@@ -83,13 +83,13 @@ impl CommonRisk {
 
 /// Message of `Upgradeable`.
 fn not_upgradeable(cluster: &FleetMember) -> Option<String> {
-    let status = cluster.said.as_ref().ok()?.version.status.as_ref()?;
+    let status = cluster.snapshot.as_ref().ok()?.version.status.as_ref()?;
     status.conditions.find(upgradeable::TYPE)?.message.clone()
 }
 
 /// Definition of a risk in a cluster.
 fn definition<'a>(cluster: &'a FleetMember, name: &str) -> Option<&'a ConditionalUpdateRisk> {
-    let status = cluster.said.as_ref().ok()?.version.status.as_ref()?;
+    let status = cluster.snapshot.as_ref().ok()?.version.status.as_ref()?;
     let of_updates = status.conditional_updates.iter().flat_map(|update| &update.risks);
     status.conditional_update_risks.iter().chain(of_updates).find(|risk| risk.name == name)
 }

@@ -25,7 +25,7 @@ pub struct FleetMember {
     /// Name of the cluster.
     pub name: String,
     /// State of the cluster, or why it could not be read.
-    pub said: Result<ClusterSnapshot, ClusterError>,
+    pub snapshot: Result<ClusterSnapshot, ClusterError>,
 }
 
 /// State of one cluster.

@@ -56,7 +56,7 @@ pub enum TargetState {
 
 /// State of a cluster that all targets share.
 pub(super) struct TargetContext<'a> {
-    pub(super) said: &'a ClusterSnapshot,
+    pub(super) snapshot: &'a ClusterSnapshot,
     pub(super) status: &'a ClusterVersionStatus,
     pub(super) acceptance: &'a Acceptance,
     pub(super) blockers: &'a [Blocker],
@@ -69,7 +69,7 @@ impl TargetContext<'_> {
     pub(super) fn report(&self, version: &str, update: Option<&Target>) -> TargetReport {
         let verdict = self.verdict(version, update);
         let blockers: Vec<&Blocker> = self.blocking(verdict).collect();
-        let preflight = self.said.preflights.iter().find(|one| one.version == version).cloned();
+        let preflight = self.snapshot.preflights.iter().find(|one| one.version == version).cloned();
         let against = update.filter(|update| !update.is_recommended());
         TargetReport {
             version: version.to_owned(),
@@ -112,10 +112,10 @@ impl TargetContext<'_> {
 
     /// Unaccepted risks of an update.
     fn unaccepted(&self, update: &Target) -> Vec<String> {
-        let now: Timestamp = self.said.now;
+        let now: Timestamp = self.snapshot.now;
         // The definition only decides whether the risk has changed since its acceptance.
-        let standing = |name: &str| self.acceptance.state(name, &update.version, "", now);
-        let open = update.risks.iter().filter(|name| !standing(name).is_accepted());
+        let acceptance_state = |name: &str| self.acceptance.state(name, &update.version, "", now);
+        let open = update.risks.iter().filter(|name| !acceptance_state(name).is_accepted());
         open.cloned().collect()
     }
 }

@@ -23,7 +23,7 @@ fn cluster(name: &str, more: Value) -> FleetMember {
     }));
     let snapshot =
         ClusterSnapshot { version, preflights: Vec::new(), preflights_unread: None, now: at(3600) };
-    FleetMember { name: name.to_owned(), said: Ok(snapshot) }
+    FleetMember { name: name.to_owned(), snapshot: Ok(snapshot) }
 }
 
 fn well() -> Value {
@@ -52,11 +52,11 @@ fn conditional(version: &str, risks: &[&str], recommended: &str) -> Value {
 
 fn unread(name: &str) -> FleetMember {
     let why = ClusterError { message: "no response".to_owned(), hint: None };
-    FleetMember { name: name.to_owned(), said: Err(why) }
+    FleetMember { name: name.to_owned(), snapshot: Err(why) }
 }
 
 fn snapshot(cluster: &mut FleetMember) -> &mut ClusterSnapshot {
-    cluster.said.as_mut().unwrap()
+    cluster.snapshot.as_mut().unwrap()
 }
 
 fn accept(mut cluster: FleetMember, names: &[&str], terms: Value) -> FleetMember {

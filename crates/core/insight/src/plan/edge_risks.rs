@@ -46,13 +46,13 @@ pub(super) struct EvaluatedRisk {
 /// Risk of one update, and the state of its acceptance.
 pub(super) struct EdgeRisk<'a> {
     pub(super) risk: &'a EvaluatedRisk,
-    pub(super) standing: AcceptanceState,
+    pub(super) acceptance_state: AcceptanceState,
 }
 
 impl EdgeRisk<'_> {
     /// Whether the risk blocks the update.
     pub(super) fn blocks(&self) -> bool {
-        self.risk.is_blocking() && !self.standing.is_accepted()
+        self.risk.is_blocking() && !self.acceptance_state.is_accepted()
     }
 
     /// Whether the risk applies for certain and blocks the update.
@@ -139,10 +139,13 @@ impl<'a> EdgeRisks<'a> {
             }
         }
         let now = self.cluster.now;
-        let standing = |risk: &'_ EvaluatedRisk| {
+        let acceptance_state = |risk: &'_ EvaluatedRisk| {
             self.acceptance.state(&risk.name, &release.version, &risk.hash, now)
         };
-        by_name.into_values().map(|risk| EdgeRisk { standing: standing(risk), risk }).collect()
+        by_name
+            .into_values()
+            .map(|risk| EdgeRisk { acceptance_state: acceptance_state(risk), risk })
+            .collect()
     }
 
     /// Queries without a result that decide the exposure to risks of these updates.
@@ -274,8 +277,8 @@ fn reported_status(
     let described = round.previous.conditional_updates.iter().filter_map(|update| {
         let risk = update.risks.iter().find(is_same)?;
         let version = &update.release.version;
-        let standing = round.acceptance.state(&risk.name, version, hash, round.now);
-        Some((Exposure::from_update(update, risk, standing.is_accepted()), update))
+        let acceptance_state = round.acceptance.state(&risk.name, version, hash, round.now);
+        Some((Exposure::from_update(update, risk, acceptance_state.is_accepted()), update))
     });
     let (exposure, update) = described.max_by_key(|(exposure, _)| exposure.weight())?;
     let reported =

@@ -60,7 +60,7 @@ pub struct HopRisk {
     pub blocking: bool,
     /// State of the acceptance, for the text output.
     #[serde(skip)]
-    pub standing: AcceptanceState,
+    pub acceptance_state: AcceptanceState,
 }
 
 impl UpgradePath {
@@ -162,9 +162,9 @@ impl HopRisk {
             source: risk.origin.clone(),
             exposure,
             exposure_message: risk.why.clone(),
-            acceptance: edge_risk.standing.as_str(),
+            acceptance: edge_risk.acceptance_state.as_str(),
             blocking: edge_risk.blocks(),
-            standing: edge_risk.standing.clone(),
+            acceptance_state: edge_risk.acceptance_state.clone(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is `message_of` about updates.
+//! Tests for recommended updates and their issues.
 #![expect(clippy::needless_pass_by_value, reason = "values are written where they are used")]
 
 use fairway_api::ClusterVersion;
@@ -102,8 +102,8 @@ fn upgradeable_false_blocks_other_minor_versions() {
     conditions.as_array_mut().unwrap().push(
         json!({"type": "Upgradeable", "status": "False", "reason": "Operators", "message": message}),
     );
-    let mut said_already = conditional("5.3.0", &["A"], Some("False"));
-    said_already["risks"][0]["message"] = format!("And: {message}").into();
+    let mut repeated = conditional("5.3.0", &["A"], Some("False"));
+    repeated["risks"][0]["message"] = format!("And: {message}").into();
     let cluster = cluster(
         conditions,
         json!([release("5.1.2"), release("5.2.0"), release("6.0.0"), release("4.9.0")]),
@@ -113,7 +113,7 @@ fn upgradeable_false_blocks_other_minor_versions() {
             conditional("5.1.3", &["A"], Some("False")),
             conditional("5.2.3", &["A"], None),
             conditional("5.2.4", &["A"], Some("False")),
-            said_already,
+            repeated,
         ]),
     );
     insta::assert_snapshot!(all(&cluster).join("\n"), @r#"
@@ -383,7 +383,7 @@ fn alert_belongs_to_first_matching_group() {
 }
 
 #[test]
-fn issues_by_condition() {
+fn conditions_of_cluster_version_are_issues() {
     let issues = |conditions: Value| {
         let cluster = cluster(conditions, json!([release("5.1.2")]), json!([]));
         let report = about(&cluster, &none(), "5.1.2", &[]);

@@ -27,7 +27,7 @@ pub struct Estimate {
     /// Estimated remaining seconds, based on the usual progress of updates; negative if the update
     /// is overdue.
     pub remaining_seconds: i64,
-    /// Remaining time as text: a duration, `<10m`, or a text for unknown.
+    /// Remaining time as text: a duration, `<10m`, or `N/A` with the reason.
     pub remaining: String,
     /// Whether the estimate is reliable.
     pub trusted: bool,
@@ -81,17 +81,19 @@ impl RolloutProgress {
 
     /// Seconds that the whole update takes.
     fn total(&self) -> f64 {
-        match self.part_of_time() {
+        match self.elapsed_fraction() {
             Some(part) => self.to_last_progress.as_secs_f64() / part,
             None => self.before.unwrap_or(DEFAULT_DURATION).as_secs_f64(),
         }
     }
 
-    /// Part of the time that has passed, if the components indicate it.
-    fn part_of_time(&self) -> Option<f64> {
-        let part = usual_course(self.completion);
-        let telling = self.completion > 0.0 && self.to_last_progress > MIN_ELAPSED && part > 0.0;
-        telling.then_some(part)
+    /// Fraction of the update duration that has elapsed, if the progress of the components is
+    /// enough for an estimate.
+    fn elapsed_fraction(&self) -> Option<f64> {
+        let part = usual_elapsed_fraction(self.completion);
+        let is_reliable =
+            self.completion > 0.0 && self.to_last_progress > MIN_ELAPSED && part > 0.0;
+        is_reliable.then_some(part)
     }
 
     /// Estimate for the report, `None` if exactly no time remains.
@@ -113,7 +115,7 @@ impl RolloutProgress {
             () if self.multi_arch => Some(Doubt::MultiArch),
             () if remaining < 0 => Some(Doubt::Overdue),
             () if quiet => Some(Doubt::Quiet),
-            () if self.part_of_time().is_none() && self.before.is_none() => {
+            () if self.elapsed_fraction().is_none() && self.before.is_none() => {
                 Some(Doubt::NothingToCompareWith)
             }
             () => None,
@@ -123,10 +125,10 @@ impl RolloutProgress {
     }
 }
 
-/// Part of the time that has usually passed when a part of the components is done: the first
-/// components take long, and so does the last, which waits for nodes. The polynomials are those of
-/// `oc adm upgrade status`, fitted to updates of many clusters.
-fn usual_course(x: f64) -> f64 {
+/// Fraction of the update duration that has usually elapsed when the fraction `x` of the components
+/// is updated. The first components are slow, and so is the last, which waits for nodes. The
+/// polynomials are those of `oc adm upgrade status`, fitted to updates of many clusters.
+fn usual_elapsed_fraction(x: f64) -> f64 {
     let polynomial: &[f64] = match x {
         _ if x < 0.25 => &[-0.030_787_88, 2.628_86, -3.823_954],
         _ if x < 0.9 => &[0.185_121_5, 1.649_94, -4.676_898, 5.451_824, -2.125_286],
@@ -231,13 +233,14 @@ mod tests {
             };
             known.remaining()
         };
-        // No component is done, or it is too early: as long as the update before.
+        // No component is done, or it is too early: the estimate is the duration of the previous
+        // update.
         assert_eq!(remaining(600, 600, 0.0, 3600), 3600);
         assert_eq!(remaining(300, 300, 0.5, 3600), 3960);
         assert_eq!(remaining(600, 300, 0.5, 600), 0);
-        // So little is done that the curve says nothing.
+        // At a completion of 1 %, the polynomial is negative.
         assert_eq!(remaining(600, 600, 0.01, 3600), 3600);
-        // What is left is rounded to minutes above ten of them, and dropped to seconds below.
+        // The remaining time is rounded to minutes above ten minutes, and truncated to seconds below.
         assert_eq!(remaining(0, 0, 0.0, 500), 600);
         assert_eq!(remaining(0, 0, 0.0, 501), 600);
         assert_eq!(remaining(0, 0, 0.0, 499), 598);
@@ -250,11 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn usual_course_is_continuous() {
+    fn usual_elapsed_fraction_is_continuous() {
         for x in [0.25, 0.9] {
-            assert!((usual_course(x - 1e-9) - usual_course(x)).abs() < 0.05, "at {x}");
+            assert!(
+                (usual_elapsed_fraction(x - 1e-9) - usual_elapsed_fraction(x)).abs() < 0.05,
+                "at {x}"
+            );
         }
-        assert!((usual_course(1.0) - 1.0).abs() < 0.05);
+        assert!((usual_elapsed_fraction(1.0) - 1.0).abs() < 0.05);
     }
 
     proptest::proptest! {

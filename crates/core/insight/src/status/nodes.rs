@@ -21,14 +21,15 @@ mod key {
     pub(super) const REASON: &str = "machineconfiguration.openshift.io/reason";
     /// Version of the release that a `MachineConfig` belongs to.
     pub(super) const VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
-    /// Desired image of the nodes of a pool.
+    /// Annotation of a pool with the desired image of its nodes.
     pub(super) const POOL_IMAGE: &str =
         "machineconfiguration.openshift.io/newestImageEquivalentConfig";
     /// Label of pools whose nodes use an image.
     pub(super) const LAYERED: &str = "machineconfiguration.openshift.io/layering-enabled";
 }
 
-/// Shorter node names may be part of other words.
+/// Minimum length of a node name that is replaced in messages: shorter names may be part of other
+/// words.
 const MIN_NAME_LENGTH: usize = 8;
 
 /// A node.

@@ -296,7 +296,7 @@ impl ReleaseBuilder {
     fn add_warnings(&mut self, warnings: &[PayloadWarning]) {
         for warning in warnings {
             let mut warning = warning.clone();
-            // The file is written here, so its lines tell nothing.
+            // The builder writes this file, so its line numbers mean nothing to the user.
             if let PayloadWarning::Metadata { line, .. } = &mut warning {
                 *line = None;
             }

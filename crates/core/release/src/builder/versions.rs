@@ -20,7 +20,7 @@ pub(super) struct VersionUse {
 }
 
 impl VersionUse {
-    /// The use of versions that are set for the whole release, if there is any.
+    /// The components in `set` that the manifests of the operator use; `None` if they use none.
     pub(super) fn of<'a>(
         operator: &Operator,
         images: impl Iterator<Item = &'a String>,

@@ -13,7 +13,7 @@ pub use self::fields::FieldChange;
 use crate::manifest::{Manifest, ObjectId};
 use crate::payload::Release;
 
-/// Characters of a value in the text output; the data has all of it.
+/// Maximum characters of a value in text output. JSON and YAML have the complete value.
 const MAX_CHARACTERS: usize = 80;
 
 /// Differences between two releases.

@@ -114,8 +114,8 @@ fn manifest(
     }))
 }
 
-/// The annotations of an object. The Go operator ignores all of them if one is not a string: the
-/// error is the key of such a one.
+/// The annotations of an object. The Go operator ignores all of them if one is not a string; the
+/// error is the key of that annotation.
 fn annotations(object: &Value) -> Result<BTreeMap<String, String>, String> {
     let Some(Value::Object(annotations)) = object.pointer("/metadata/annotations") else {
         return Ok(BTreeMap::new());

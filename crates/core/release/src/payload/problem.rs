@@ -121,7 +121,7 @@ pub enum PayloadWarning {
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<u64>,
     },
-    /// A key that matches a field only in another case, which Go's JSON decoder ignores.
+    /// A key that matches a field only in different letter case, which Go's JSON decoder ignores.
     LetterCase {
         /// The path of the file.
         file: String,
@@ -139,7 +139,7 @@ pub enum PayloadWarning {
         /// How many.
         count: usize,
     },
-    /// YAML that decodes to something other than it seems to say.
+    /// YAML that decodes to another value than its text suggests.
     Oddity {
         /// The path of the file.
         file: String,

@@ -9,9 +9,8 @@ pub(super) type Group = Vec<Task>;
 /// Groups that run in parallel.
 pub(super) type Bucket = Vec<Group>;
 
-/// When reconciling, the order of groups changes with every attempt, so that a failing group does
-/// not always delay the same others. After this many attempts the groups are shuffled again; until
-/// then, the order is rotated.
+/// Number of reconciliation attempts after which the groups are shuffled again; until then, each
+/// attempt rotates their order. So a failing group does not always delay the same others.
 const STRIDE: usize = 8;
 
 pub(super) fn buckets(tasks: &[Task], mode: RolloutMode) -> Vec<Bucket> {

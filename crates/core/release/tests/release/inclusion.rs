@@ -122,17 +122,17 @@ fn check_with_feature_gates_requires_all() {
 fn check_with_major_versions_supports_crds_and_feature_gates() {
     let filter = ManifestFilter { major_version: Some(5), ..ManifestFilter::default() };
     let key = "release.openshift.io/major-version";
-    let told_of = |api_version, kind, value| {
+    let line = |api_version, kind, value| {
         let manifest = manifest_of(api_version, kind, &[(key, value)]);
         format!("{kind} {value}: {}", messages(&filter, &manifest))
     };
     let mut lines: Vec<String> =
         ["5", "4,5", "4", "-4", "-5", "-4, -6", "4,-6", "5,-5", "", "five", "--5", "5,"]
-            .map(|value| told_of("apiextensions.k8s.io/v1", "CustomResourceDefinition", value))
+            .map(|value| line("apiextensions.k8s.io/v1", "CustomResourceDefinition", value))
             .into();
-    lines.push(told_of("config.openshift.io/v1", "FeatureGate", "5"));
-    lines.push(told_of("v1", "ConfigMap", "5"));
-    lines.push(told_of("other.example/v1", "FeatureGate", "5"));
+    lines.push(line("config.openshift.io/v1", "FeatureGate", "5"));
+    lines.push(line("v1", "ConfigMap", "5"));
+    lines.push(line("other.example/v1", "FeatureGate", "5"));
     insta::assert_snapshot!(lines.join("\n"), @r#"
     CustomResourceDefinition 5: included
     CustomResourceDefinition 4,5: included

@@ -8,7 +8,7 @@ use fairway_risk::{Acceptance, AcceptanceState};
 use serde_json::Value;
 
 #[test]
-fn accepted_risks_of_v0_1_count_on_their_terms() {
+fn accepted_risks_of_v0_1_keep_scope_and_expiry() {
     let recorded = fixture("annotated-objects/cluster-version-keep-results.json");
     let version: ClusterVersion = serde_json::from_value(recorded).unwrap();
     let acceptance = Acceptance::from_cluster_version(&version);

@@ -96,7 +96,7 @@ fn successful_query_is_refreshed_after_an_hour() {
 }
 
 #[test]
-fn failures_back_off() {
+fn failed_queries_back_off_up_to_10_minutes() {
     let mut scheduler = Scheduler::new(SchedulerSettings::default());
     scheduler.want(&names(1), second(0));
     let mut now = second(0);

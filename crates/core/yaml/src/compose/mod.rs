@@ -188,7 +188,7 @@ impl<'a> Composer<'a> {
         let Token { kind, mark } = self.scanner.next()?;
         let ignored = match kind {
             TokenKind::StreamEnd => None,
-            // Behind the mark the Go decoder reads nothing, so that an error there is none.
+            // The Go decoder reads nothing after the mark, so an error there is ignored.
             TokenKind::DocumentEnd => match self.scanner.peek() {
                 Ok(Token { kind: TokenKind::StreamEnd, .. }) => None,
                 Ok(token) => Some(token.mark),

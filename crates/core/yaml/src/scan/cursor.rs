@@ -27,8 +27,8 @@ impl<'a> Cursor<'a> {
         self.mark.at >= self.text.len()
     }
 
-    /// The length of the line break that many bytes ahead; zero for anything else. Apart from `\n`
-    /// and `\r`, YAML 1.1 has NEL, LS and PS.
+    /// The length of the line break `ahead` bytes after the position; zero for anything else. Apart
+    /// from `\n` and `\r`, YAML 1.1 has NEL, LS and PS.
     pub(crate) fn break_length(&self, ahead: usize) -> usize {
         match self.byte(ahead) {
             b'\n' => 1,
@@ -49,7 +49,7 @@ impl<'a> Cursor<'a> {
         matches!(self.byte(0), b' ' | b'\t')
     }
 
-    /// Whether there is a blank, a line break or the end that many bytes ahead.
+    /// Whether a blank, a line break or the end is `ahead` bytes after the position.
     pub(crate) fn is_space(&self, ahead: usize) -> bool {
         matches!(self.byte(ahead), b' ' | b'\t' | END) || self.break_length(ahead) > 0
     }
@@ -186,7 +186,8 @@ impl Fold {
         self.others.push_str(text);
     }
 
-    /// Adds what the line breaks amount to: one is a space, and of several all but the first count.
+    /// Adds the folded line breaks: a single one becomes a space; of several, all but the first
+    /// remain.
     pub(crate) fn flush(&mut self, text: &mut ScalarText<'_>) {
         if self.first == "\n" {
             text.push(if self.others.is_empty() { " " } else { &self.others });

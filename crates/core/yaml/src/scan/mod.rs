@@ -167,7 +167,7 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// Notes that a key may begin here.
+    /// Records that a key may begin at this position.
     fn save_key(&mut self) -> Result<(), YamlError> {
         if !self.may_be_key {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Texts that people read: errors and oddities.
+//! Messages of errors and oddities.
 
 use fairway_yaml::decode;
 

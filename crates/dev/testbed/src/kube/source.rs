@@ -12,7 +12,7 @@ use super::build::VERSION;
 use crate::command::run;
 use crate::packages::REFLECT2;
 
-/// The source package has 11 MB, the index of Debian's sources 9 MB.
+/// Timeout of a download. The source package has 11 MB, the index of Debian's sources 9 MB.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Fetches the source package into `scratch` and unpacks it into `source`.

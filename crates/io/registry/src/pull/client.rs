@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use fairway_http::{Proxies, trusting_this_machine};
+use fairway_http::{Proxies, with_host_ca_bundle};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Proxy};
 use url::Url;
@@ -25,16 +25,15 @@ pub(super) fn token_client(options: &PullOptions) -> Result<Client, PullError> {
 fn build_client(redirects: Policy, options: &PullOptions) -> Result<Client, PullError> {
     let failed =
         |error: reqwest::Error| PullError::Client { why: fairway_text::root_cause(&error) };
-    let authorities =
-        reqwest::Certificate::from_pem_bundle(&options.authorities).map_err(failed)?;
+    let ca_bundle = reqwest::Certificate::from_pem_bundle(&options.ca_bundle).map_err(failed)?;
     let proxies = options.proxies.clone().map_or_else(Proxies::of_environment, Ok);
     let proxies = proxies.map_err(|error| PullError::Client { why: error.to_string() })?;
-    trusting_this_machine(Client::builder())
+    with_host_ca_bundle(Client::builder())
         .user_agent(concat!("fairway/", env!("CARGO_PKG_VERSION")))
         .redirect(redirects)
         .connect_timeout(options.silence)
         .read_timeout(options.silence)
-        .tls_certs_merge(authorities)
+        .tls_certs_merge(ca_bundle)
         .no_proxy()
         .proxy(Proxy::custom(move |url| proxies.of(url).cloned()))
         .build()

@@ -63,7 +63,7 @@ pub struct PullOptions {
     /// Allow HTTP without TLS for other hosts.
     pub allow_plain_http: bool,
     /// CA certificates (PEM) to trust in addition to those of the host.
-    pub authorities: Vec<u8>,
+    pub ca_bundle: Vec<u8>,
     /// Proxy settings; `None` uses those of the environment.
     pub proxies: Option<Proxies>,
     /// Maximum number of attempts of a request.
@@ -79,7 +79,7 @@ impl Default for PullOptions {
         Self {
             secrets: PullSecrets::default(),
             allow_plain_http: false,
-            authorities: Vec::new(),
+            ca_bundle: Vec::new(),
             proxies: None,
             attempts: 4,
             silence: Duration::from_secs(30),

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::PullError;
 
-/// Covers a connection that was closed at the wrong moment.
+/// First delay: long enough after a connection that the server closed.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(200);
-/// A registry with a longer `Retry-After` is tried again by the next scan.
+/// Maximum delay. After a longer `Retry-After`, the next scan contacts the registry again.
 const MAX_BACKOFF: Duration = Duration::from_secs(20);
 
 /// Remaining attempts and the next delay, which triples after each retry.

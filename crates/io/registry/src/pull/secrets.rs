@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 
-/// Longer files are refused. Kubernetes allows secrets of 1 MiB.
+/// Maximum size of a pull secret. Kubernetes allows Secrets of 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Registry credentials by registry or repository.

@@ -65,8 +65,8 @@ impl<'a> ScannedManifests<'a> {
             return to.problem(tag, digest, reason);
         }
         match leaves.as_slice() {
-            // An image, or an index of a single one. The release has the digest of the tag, for
-            // which signatures are made.
+            // An image, or an index of a single image. The release gets the digest of the tag (also
+            // if it is that of the index), because signatures name this digest.
             [(_, Ok(image))] => to.release(self.name, digest, &image.architecture, image),
             [(leaf, Err(reason))] => to.problem(tag, leaf, reason.clone()),
             leaves => {

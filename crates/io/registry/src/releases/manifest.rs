@@ -35,7 +35,7 @@ pub(super) struct ScannedImage {
 impl ScannedManifest {
     /// Approximate memory usage in bytes.
     pub(super) fn memory(&self) -> usize {
-        /// Digest and fixed fields.
+        /// Memory of the digest and the fixed fields.
         const MIN_BYTES: usize = 256;
         match self {
             Self::Image(image) => MIN_BYTES + image.length,

@@ -8,7 +8,7 @@ use pgp::types::{EcdsaPublicParams, EddsaLegacyPublicParams, KeyDetails as _, Pu
 use super::keyring::SignatureError;
 use super::openpgp::{InvalidSignature, Issuer, SignaturePacket, after, kind};
 
-/// Bits below which an RSA or DSA key counts for nothing: shorter ones have been broken.
+/// Minimum bits of an RSA or DSA key. Shorter keys are ignored: they have been broken.
 const MIN_KEY_BITS: u16 = 1024;
 /// The key flag of keys that sign data.
 const MAY_SIGN: u8 = 0x02;
@@ -139,8 +139,8 @@ impl Key {
 
     /// Checks that the key counts for what it signed at a time.
     ///
-    /// A revoked key never counts, because the thief of a key can backdate signatures. A key that
-    /// has expired still counts for what it signed before.
+    /// A revoked key never counts, because an attacker with a stolen key can backdate signatures. A
+    /// key that has expired still counts for what it signed before.
     pub(super) fn valid_at(&self, signed: Timestamp) -> Result<(), SignatureError> {
         let key = || self.name.clone();
         let created = after(self.material.created, 0);
@@ -156,7 +156,8 @@ impl Key {
         }
     }
 
-    /// Whether a signature names this key by its key ID. One that names none counts for none.
+    /// Whether a signature names this key by its key ID. A signature without an issuer matches no
+    /// key.
     pub(super) fn is_issuer(&self, signature: &SignaturePacket) -> bool {
         let mut ids = signature.issuers.iter().filter_map(Issuer::key_id);
         ids.any(|id| self.material.fingerprint.ends_with(id))

@@ -111,10 +111,10 @@ impl Keyring {
     ///
     /// * SHA-1, MD5 and RIPEMD-160 do not count for signed data.
     /// * A key that has expired counts for what it signed before, by the creation time of the
-    ///   signature. The Go operator ignores the expiry of keys; it must not be stricter for
-    ///   signatures made in time, or a release that was good would turn bad years later. A
-    ///   signature dated after the expiry contradicts the owner, so it is refused. The owner of a
-    ///   lost key has to revoke it or to remove it from the keyring, because a thief can backdate.
+    ///   signature. The Go operator ignores the expiry of keys. Fairway must not be stricter for
+    ///   signatures made before the expiry: a valid release would become invalid years later. A
+    ///   signature dated after the expiry is refused. The owner of a stolen key has to revoke it or
+    ///   to remove it from the keyring, because an attacker can backdate signatures.
     /// * The creation time of a signature is neither before that of the key nor in the future.
     /// * A revoked key never counts, and a signature never counts after its own expiry.
     pub fn verify(
@@ -137,8 +137,8 @@ impl Keyring {
 
     /// Finds a key that counts for the message.
     ///
-    /// One good signature is enough, unless another one names a key of the keyring and is bad: gpg
-    /// refuses such a message, too, because it has been tampered with.
+    /// One valid signature is enough, unless another one names a key of the keyring and is invalid:
+    /// gpg refuses such a message, too, because it has been tampered with.
     fn signer(&self, message: &SignedMessage, now: Timestamp) -> Result<&Key, SignatureError> {
         let (mut signer, mut refusal, mut unknown) = (None, None, Vec::new());
         for signature in &message.signatures {
@@ -193,7 +193,7 @@ fn issuer(signature: &SignaturePacket) -> String {
         Issuer::KeyId(id) => hex::encode_upper(id),
         Issuer::Fingerprint(fingerprint) => hex::encode_upper(fingerprint),
     };
-    // A fingerprint is the longer one.
+    // Prefers a fingerprint, which is longer than a key ID.
     let names = signature.issuers.iter().map(name);
     names.max_by_key(String::len).unwrap_or_else(|| "unnamed".to_owned())
 }

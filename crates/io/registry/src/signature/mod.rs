@@ -1,4 +1,4 @@
-//! Signatures of images: signed OpenPGP messages that name the digest of a manifest.
+//! Signature verification of images: signed OpenPGP messages that name the digest of a manifest.
 //!
 //! * A [`Keyring`] holds the public keys whose signatures count. It verifies a signature and
 //!   returns the [`Claim`] in it; `now` is an argument.
@@ -15,7 +15,7 @@
 //! | `claim` | the signed data of an image signature |
 //! | `openpgp` | reader for OpenPGP packets and messages |
 //! | `store` | signature stores |
-//! | `verifier`, `search` | verification for all keyrings, and the state of its search |
+//! | `verifier`, `search` | signature verification for all keyrings of a release, and the state of its search |
 //! | `verdict` | result of a search |
 //! | `sign` | creation of signatures |
 

@@ -20,7 +20,7 @@ use crate::Digest;
 const MAX_KEY_BYTES: usize = 1 << 20;
 const SECRET_KEY: &str = "-----BEGIN PGP PRIVATE KEY BLOCK-----";
 
-/// A digest that all verifiers support.
+/// Digest algorithm of new signatures, which all verifiers support.
 const HASH: HashAlgorithm = HashAlgorithm::Sha256;
 /// Header of a literal data packet: binary, without file name and time, which are not signed.
 const LITERAL: &[u8] = b"b\0\0\0\0\0";

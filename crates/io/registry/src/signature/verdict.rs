@@ -22,7 +22,7 @@ pub struct Verified {
     pub signatures: Vec<KeyringSignature>,
 }
 
-/// Keyring with a valid signature.
+/// Valid signature for one keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Satisfied")]

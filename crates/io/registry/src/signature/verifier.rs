@@ -1,4 +1,5 @@
-//! Verifies that a release image is signed for every keyring of another release.
+//! Signature verification: checks that a release image is signed for every keyring of another
+//! release.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub struct SignatureSources<'a> {
     /// Settings for HTTP requests.
     pub options: &'a PullOptions,
     /// Timeout of all stores together.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// A signature in a ConfigMap: an entry of its `binaryData`.
@@ -68,7 +69,7 @@ pub struct StoreAddress<'a> {
     /// URL with the scheme `https`, `http` or `file`.
     pub url: &'a str,
     /// CA certificates (PEM) to trust in addition.
-    pub authorities: &'a [u8],
+    pub ca_bundle: &'a [u8],
 }
 
 enum StoreResponse {
@@ -119,7 +120,7 @@ impl Verifier {
         image: &Digest,
         sources: &SignatureSources<'_>,
     ) {
-        let own = || self.stores.iter().map(|url| StoreAddress { url, authorities: &[] }).collect();
+        let own = || self.stores.iter().map(|url| StoreAddress { url, ca_bundle: &[] }).collect();
         let stores = sources.stores.clone().unwrap_or_else(own);
         let mut responses = Vec::new();
         for store in stores {
@@ -129,7 +130,7 @@ impl Verifier {
             responses.push(response.map(move |response| (name.clone(), response)).boxed());
         }
         let mut responses = stream::iter(responses).flatten_unordered(MAX_CONCURRENT_STORES);
-        let deadline = Instant::now() + sources.patience;
+        let deadline = Instant::now() + sources.timeout;
         // `timeout_at` polls the stream first, so it never expires while stores always have more.
         while !search.is_over() && Instant::now() < deadline {
             let Ok(Some((store, response))) = timeout_at(deadline, responses.next()).await else {
@@ -147,10 +148,10 @@ impl Verifier {
 }
 
 fn open(store: &StoreAddress<'_>, options: &PullOptions) -> Result<Store, PullError> {
-    let StoreAddress { url, authorities } = store;
-    let authorities = [&options.authorities, *authorities].join(&b'\n');
+    let StoreAddress { url, ca_bundle } = store;
+    let ca_bundle = [&options.ca_bundle, *ca_bundle].join(&b'\n');
     // Plain HTTP is allowed: a signature is verified by itself and cannot be forged in transit.
-    let options = PullOptions { authorities, allow_plain_http: true, ..options.clone() };
+    let options = PullOptions { ca_bundle, allow_plain_http: true, ..options.clone() };
     Store::open(url, &options)
 }
 

@@ -23,7 +23,7 @@ fn load(release: &Release) -> fairway_release::Release {
 }
 
 #[test]
-fn releases_load() {
+fn releases_load_without_problems() {
     for release in &RELEASES {
         let loaded = load(release);
         assert_eq!(loaded.metadata.version.to_string(), release.version);

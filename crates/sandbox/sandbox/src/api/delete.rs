@@ -256,7 +256,7 @@ fn orphans_by_default(resource: &Resource) -> bool {
     resource.group == "batch" && resource.kind == "Job"
 }
 
-/// A namespace is removed after its content.
+/// Next deletion step of a namespace, which is removed after its content.
 fn namespace_step(mut namespace: Value, now: Timestamp) -> DeletionStep {
     if !meta::is_terminating(&namespace) {
         meta::set(&mut namespace, "deletionTimestamp", meta::time(now));
@@ -266,7 +266,7 @@ fn namespace_step(mut namespace: Value, now: Timestamp) -> DeletionStep {
     if meta::is_deletable(&namespace) { DeletionStep::Remove } else { DeletionStep::Wait }
 }
 
-/// A CRD is removed after its custom resources.
+/// First deletion step of a CRD: a finalizer keeps it until its custom resources are removed.
 fn crd_step(mut crd: Value, now: Timestamp) -> DeletionStep {
     meta::set(&mut crd, "deletionTimestamp", meta::time(now));
     let mut finalizers = meta::finalizers(&crd);

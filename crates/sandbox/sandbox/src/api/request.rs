@@ -139,7 +139,7 @@ pub enum AdmissionOperation {
 }
 
 impl AdmissionOperation {
-    /// The operation in webhook rules.
+    /// The value in the field `operations` of webhook rules.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",

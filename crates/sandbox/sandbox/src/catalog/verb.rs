@@ -1,4 +1,4 @@
-//! What can be done with a resource.
+//! Verbs and subresources of resources.
 
 use serde::Serialize;
 

@@ -12,7 +12,7 @@ fn texts(errors: &[FieldError]) -> String {
 }
 
 #[test]
-fn name_rules() {
+fn name_outside_of_its_rule_is_refused() {
     for (rule, good, bad) in [
         (NameRule::Subdomain, &["a", "a.b-c", "0"][..], &["A", "a..b", "-a", "a_"][..]),
         (NameRule::Label, &["a-0", "0"], &["a.b", "A"]),

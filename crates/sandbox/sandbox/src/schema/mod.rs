@@ -1,4 +1,4 @@
-//! Merge schemas: what patches, server-side apply and field ownership know about a type.
+//! Merge schemas: the merge rules of a type for patches, server-side apply and field ownership.
 //!
 //! Built-in kinds have a table, custom resources the schema of their CRD. Without schema, objects
 //! merge field by field and lists are atomic, like deduced types in the API server.

@@ -36,7 +36,7 @@ pub(super) enum Keys {
 /// Paths of fields, joined by dots, with their rules.
 pub(super) type MergeRules = &'static [(&'static str, MergeRule)];
 
-/// Items that merge field by field.
+/// Item type without merge rules: objects merge field by field, lists are atomic.
 pub(super) const ANY: &str = "";
 /// Items that are atomic for server-side apply.
 pub(super) const WHOLE_ITEMS: &str = "whole";

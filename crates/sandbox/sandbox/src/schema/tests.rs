@@ -95,7 +95,7 @@ fn crd_schema_beyond_maximum_depth_is_deduced() {
 }
 
 #[test]
-fn update_api_crds_have_list_keys() {
+fn schema_from_cluster_operator_crd_has_list_keys() {
     let crds = fairway_api::crds::all();
     let operator = crds.iter().find(|crd| crd.spec.names.kind == "ClusterOperator").unwrap();
     let validation = operator.spec.versions[0].schema.clone().unwrap();

@@ -254,7 +254,7 @@ async fn pod_with_missing_image_waits() -> Result<()> {
 }
 
 #[tokio::test]
-async fn pod_with_missing_program_fails() -> Result<()> {
+async fn pod_with_missing_binary_fails() -> Result<()> {
     let case = Case::begin("pods").await?;
     let mut spec = once(&case.shell().await?, "");
     spec["containers"][0]["command"] = json!(["/no/such/program"]);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn error_messages() {
+    fn errors_name_the_resource_and_the_cause() {
         let rendered = |failure: Failure| failure.to_cannot_tell("nodes".to_owned()).to_string();
         insta::assert_snapshot!(rendered(refused(404, 0)), @"the cluster does not serve nodes");
         insta::assert_snapshot!(rendered(refused(403, 0)), @"the check is not permitted to read nodes: in the server's words");

@@ -1,4 +1,4 @@
-//! The desired object: its manifest, and what the cluster adds.
+//! The desired object: its manifest, with injected cluster configuration and required fields.
 
 mod inject;
 mod required;

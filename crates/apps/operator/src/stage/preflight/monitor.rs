@@ -227,7 +227,8 @@ fn dropped_error(dropped: &[String]) -> Option<PreflightError> {
 /// Number of crashes within `CRASH_WINDOW` after which the run is stopped.
 const MAX_CRASHES: usize = 3;
 
-/// A broken binary crashes every few minutes. Restarts of the node are much less frequent.
+/// Time for which a crash is counted. A broken binary crashes every few minutes; restarts of the
+/// node are much less frequent.
 const CRASH_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// Recent crashes of a run's container.

@@ -183,7 +183,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod looked_at_tests {
+mod candidates_tests {
     use std::collections::BTreeMap;
 
     use fairway_risk::{Risk, RiskSource};

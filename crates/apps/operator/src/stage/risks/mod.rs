@@ -84,7 +84,7 @@ const FIRST_ALERTS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum sleep until an acceptance expires: the system clock may be changed meanwhile.
 const MAX_SLEEP: Duration = Duration::from_mins(1);
 
-/// Clients of the stage.
+/// Cluster access of the stage: client, leadership, and the namespace of its ConfigMap.
 pub(crate) struct ClusterAccess {
     pub(crate) client: kube::Client,
     pub(crate) leadership: Leadership,

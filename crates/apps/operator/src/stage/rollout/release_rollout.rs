@@ -272,7 +272,7 @@ impl<'a> ReleaseRollout<'a> {
 }
 
 /// Whether a manifest is applied before the task graph. During an installation these are the CRDs:
-/// they need nothing, and API servers take long until they serve a new kind.
+/// they have no prerequisites, and API servers need time to serve a new kind.
 fn is_applied_first(task: &Task, phase: Phase) -> bool {
     phase == Phase::Installing
         && task.id.group == "apiextensions.k8s.io"

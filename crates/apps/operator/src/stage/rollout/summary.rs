@@ -123,7 +123,7 @@ const EXPECTED_DURATION: SignedDuration = SignedDuration::from_mins(30);
 /// Operator that restarts all nodes one by one, and its expected duration.
 const NODE_OPERATOR: (&str, SignedDuration) = ("machine-config", SignedDuration::from_mins(90));
 
-/// Maximum number of names in a message: during an installation the operator waits for everything.
+/// Maximum number of names in a message: during an installation, all operators are pending.
 const MAX_NAMES: usize = 10;
 
 /// Failures that the rollout waits for, for the condition `Progressing`.

@@ -44,7 +44,7 @@ pub(super) fn text(overridden: &OverriddenRisks) -> Option<String> {
     (!text.is_empty()).then(|| fairway_text::excerpt(&text, limits::MESSAGE).into_owned())
 }
 
-/// A headline, a reason for programs, a paragraph for each risk, and the names of accepted risks.
+/// A headline, a machine-readable reason, a paragraph for each risk, and the names of accepted risks.
 fn not_recommended(overridden: &OverriddenRisks) -> Option<String> {
     let OverriddenRisks { from, to, verdict, offered, is_answered, has_channel, .. } = overridden;
     let risks: Vec<&RiskExposure> =
@@ -107,7 +107,7 @@ fn reason<'a>(risks: &[&'a RiskExposure]) -> &'a str {
 
 fn acceptance(risks: &[&RiskExposure]) -> Option<String> {
     let names = |accepted: bool| {
-        let those = risks.iter().filter(|risk| risk.standing.is_accepted() == accepted);
+        let those = risks.iter().filter(|risk| risk.acceptance_state.is_accepted() == accepted);
         those.map(|risk| risk.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let sentences: Vec<String> =
@@ -144,7 +144,8 @@ mod tests {
 
     use super::*;
 
-    /// Verdict with all risks of the story; each applies to the cluster.
+    /// Verdict for an update to 4.7.4 with all risks of [`blocked_edges`]; each applies to the
+    /// cluster.
     fn verdict() -> UpdateVerdict {
         let risk = |text: &str| {
             let field = |name: &str| {

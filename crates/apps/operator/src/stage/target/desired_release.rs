@@ -28,7 +28,7 @@ pub(super) struct UpdateRequest {
     pub(super) version: Option<String>,
     /// Whether signature, preconditions and risks are waived.
     pub(super) forced: bool,
-    /// Whether it is the way back from an update that was withdrawn before it was complete.
+    /// Whether the cluster returns to this release because an incomplete update was withdrawn.
     pub(super) withdrawn: bool,
 }
 

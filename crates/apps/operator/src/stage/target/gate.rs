@@ -115,7 +115,7 @@ impl ProposedUpdate<'_> {
     fn is_checked(&self) -> bool {
         let is_accepted = |name: &String| {
             let mut exposures = self.verdict.exposures.iter();
-            exposures.any(|risk| risk.name == *name && risk.standing.is_accepted())
+            exposures.any(|risk| risk.name == *name && risk.acceptance_state.is_accepted())
         };
         let is_recent = |left: Timestamp| self.now.duration_since(left) <= MAX_PREFLIGHT_AGE;
         self.preflight.is_some_and(|it| {

@@ -44,8 +44,9 @@ pub struct Target {
     pub generation: i64,
     /// The accepted release: the operator rolls it out and reconciles it.
     pub payload: Arc<Payload>,
-    /// Whether the release is read. An operator that starts during an update knows the release from
-    /// the history before it has the manifests, and rolls out nothing until then.
+    /// Whether the manifests of the release are loaded. An operator that starts during an update
+    /// knows the release from the history before it has the manifests. It rolls out nothing until
+    /// then.
     pub is_read: bool,
     /// Whether its signature was verified.
     pub verified: bool,

@@ -26,7 +26,7 @@ pub(super) enum FetchResult {
     Graph { answer: UpdateResponse, tag: Option<HeaderValue> },
 }
 
-/// The state of one question to the update service.
+/// Cached response to one query of the update service: the last valid graph, and the last failure.
 #[derive(Debug, Default)]
 pub(super) struct GraphCache {
     cached: Option<CachedGraph>,
@@ -94,7 +94,7 @@ impl GraphCache {
     }
 
     /// The output of the stage; `None` before the first result.
-    pub(super) fn updates(&self, question: &GraphQuery, generation: i64) -> Option<Updates> {
+    pub(super) fn updates(&self, query: &GraphQuery, generation: i64) -> Option<Updates> {
         let cached = self.cached.as_ref();
         let inherited = self.inherited.as_ref();
         let candidates = cached
@@ -111,7 +111,7 @@ impl GraphCache {
             }
             (None, Some(_)) if candidates.is_some() => super::retrieved_condition(),
             (None, Some(cached)) => {
-                super::version_not_found_condition(question, cached.answer.graph.nodes().len())
+                super::version_not_found_condition(query, cached.answer.graph.nodes().len())
             }
         };
         Some(Updates {

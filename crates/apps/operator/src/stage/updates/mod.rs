@@ -95,7 +95,7 @@ pub struct Settings {
     /// Intervals of requests.
     pub pace: RequestIntervals,
     /// Timeouts of requests.
-    pub patience: FetchTimeouts,
+    pub timeouts: FetchTimeouts,
 }
 
 /// The graph is valid.
@@ -103,12 +103,12 @@ fn retrieved_condition() -> OperatorCondition {
     OperatorCondition::new(retrieved_updates::TYPE, true)
 }
 
-/// There is no request to send.
+/// No query can be built from the spec.
 fn refused_condition(refusal: &QueryError) -> OperatorCondition {
     not_retrieved(refusal.reason(), refusal.to_string())
 }
 
-/// Updates that are kept without a response.
+/// Source of the updates that stay listed while the update service does not respond.
 #[derive(Clone, Copy)]
 enum KeptUpdates {
     /// Those of a graph of that time.
@@ -138,11 +138,11 @@ fn failed_condition(failure: &FetchError, kept: Option<KeptUpdates>) -> Operator
 }
 
 /// The graph does not have the running version.
-fn version_not_found_condition(question: &GraphQuery, releases: usize) -> OperatorCondition {
-    let GraphQuery { current, channel, .. } = question;
-    let place = format!("channel {:?} of {}", excerpt(channel), question.service());
+fn version_not_found_condition(query: &GraphQuery, releases: usize) -> OperatorCondition {
+    let GraphQuery { current, channel, .. } = query;
+    let place = format!("channel {:?} of {}", excerpt(channel), query.service());
     let message = if releases == 0 {
-        let of = question.architecture().map(|it| format!(" for {}", excerpt(&it)));
+        let of = query.architecture().map(|it| format!(" for {}", excerpt(&it)));
         format!(
             "Unable to retrieve available updates: {place} has no releases{}. Check its name, or \
              set another channel with `fairway upgrade channel CHANNEL`.",

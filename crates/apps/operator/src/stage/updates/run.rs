@@ -76,27 +76,27 @@ impl<'a> Stage<'a> {
         Self { settings, metrics, current, out, task, client, in_flight, cache, schedule }
     }
 
-    /// Takes in the current task. A graph for another question is dropped; until there is a new one,
-    /// the published updates stay those of the generation before. The first task also reads the
+    /// Sets the current request. Drops the graph of another query; until there is a new one, the
+    /// published updates stay those of the previous generation. The first request also reads the
     /// updates of the last status.
     fn set_request(&mut self, task: GraphRequest) {
         let before = self.task.as_ref();
-        let same_question = before.is_some_and(|before| before.question == task.question);
-        let same_route = before.is_some_and(|before| before.route == task.route);
+        let same_query = before.is_some_and(|before| before.query == task.query);
+        let same_connection = before.is_some_and(|before| before.connection == task.connection);
         if before.is_none() {
             let now = (Instant::now(), fairway_clock::now());
             let inherited = Inherited::from_status(&task.cluster_version, &self.current, now);
             self.cache = GraphCache::inheriting(inherited);
-        } else if !same_question {
+        } else if !same_query {
             self.cache = GraphCache::default();
         }
-        if !same_question {
-            self.metrics.question_changed(fairway_clock::now());
+        if !same_query {
+            self.metrics.query_changed(fairway_clock::now());
         }
-        if !same_route {
+        if !same_connection {
             self.client = None;
         }
-        if !same_question || !same_route {
+        if !same_query || !same_connection {
             self.in_flight = None;
             self.schedule.changed(Instant::now());
         }
@@ -111,25 +111,25 @@ impl<'a> Stage<'a> {
     }
 
     fn query(&self) -> Option<&GraphQuery> {
-        self.task.as_ref()?.question.as_ref().ok()
+        self.task.as_ref()?.query.as_ref().ok()
     }
 
     /// Sends the request.
     fn ask(&mut self) {
-        let Some(GraphRequest { question: Ok(question), route, .. }) = &self.task else { return };
+        let Some(GraphRequest { query: Ok(query), connection, .. }) = &self.task else { return };
         let begun = Instant::now();
         self.schedule.begun(begun);
         let client = match &self.client {
             Some(client) => Ok(client.clone()),
-            None => fetch::client(route, &self.settings.patience),
+            None => fetch::client(connection, &self.settings.timeouts),
         };
         self.client = client.as_ref().ok().cloned();
         let known = CachedIdentity {
             tag: self.cache.tag().cloned(),
             digest: self.cache.digest().map(str::to_owned),
         };
-        let question = question.clone();
-        let outcome = async move { fetch_graph(&client?, question, known).await }.boxed();
+        let query = query.clone();
+        let outcome = async move { fetch_graph(&client?, query, known).await }.boxed();
         self.in_flight = Some(InFlight { begun, outcome });
     }
 
@@ -152,8 +152,8 @@ impl<'a> Stage<'a> {
     /// Publishes the updates. A change of the response time alone does not wake receivers.
     fn publish(&self) {
         let Some(task) = &self.task else { return };
-        let updates = match &task.question {
-            Ok(question) => self.cache.updates(question, task.generation()),
+        let updates = match &task.query {
+            Ok(query) => self.cache.updates(query, task.generation()),
             Err(refusal) => Some(graph_cache::refused(refusal, task.generation())),
         };
         let Some(updates) = updates else { return };
@@ -174,10 +174,10 @@ struct CachedIdentity {
 /// Sends the request and compares the graph with the cached one.
 async fn fetch_graph(
     client: &Client,
-    question: GraphQuery,
+    query: GraphQuery,
     known: CachedIdentity,
 ) -> Result<FetchResult, FetchError> {
-    let Fetched::Body { bytes, tag } = fetch::fetch(client, &question, known.tag).await? else {
+    let Fetched::Body { bytes, tag } = fetch::fetch(client, &query, known.tag).await? else {
         return Ok(FetchResult::Unchanged);
     };
     // Parsing a large graph takes long and would block other tasks of this thread.
@@ -185,7 +185,7 @@ async fn fetch_graph(
         if known.digest.is_some_and(|digest| digest == response::digest(&bytes)) {
             return Ok(None);
         }
-        response::read(&question, &bytes).map(Some)
+        response::read(&query, &bytes).map(Some)
     });
     match read.await {
         Ok(Ok(None)) => Ok(FetchResult::Unchanged),
@@ -235,12 +235,12 @@ pub struct Inputs {
     pub trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
 }
 
-/// What to request, and how.
+/// Query to the update service and its connection settings, from one state of the inputs.
 #[derive(Clone, Debug)]
 pub(super) struct GraphRequest {
     pub(super) cluster_version: Arc<ClusterVersion>,
-    pub(super) question: Result<GraphQuery, QueryError>,
-    pub(super) route: ConnectionSettings,
+    pub(super) query: Result<GraphQuery, QueryError>,
+    pub(super) connection: ConnectionSettings,
 }
 
 impl GraphRequest {
@@ -260,7 +260,7 @@ impl Inputs {
         }
     }
 
-    /// The current task; `None` until all inputs are known. A request without the proxy or the CA
+    /// The current request; `None` until all inputs are known. A request without the proxy or the CA
     /// bundle of a cluster would only fail.
     pub(super) fn task(&mut self, services: &UpdateServices) -> Option<GraphRequest> {
         let seen = self.cluster_version.borrow_and_update().clone();
@@ -269,8 +269,8 @@ impl Inputs {
         let cluster_version = only(seen.as_ref())?;
         Some(GraphRequest {
             cluster_version: Arc::clone(cluster_version),
-            question: query::build_query(&cluster_version.spec, &self.current, services),
-            route: ConnectionSettings { proxy, authorities: bundle(&trusted) },
+            query: query::build_query(&cluster_version.spec, &self.current, services),
+            connection: ConnectionSettings { proxy, ca_bundle: bundle(&trusted) },
         })
     }
 

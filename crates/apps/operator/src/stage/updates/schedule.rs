@@ -49,7 +49,8 @@ impl RequestSchedule {
         self.due.unwrap_or(now)
     }
 
-    /// The question or the route has changed: the next request is due after the minimum gap.
+    /// The query or the connection settings have changed: the next request is due after the minimum
+    /// interval.
     pub(super) fn changed(&mut self, now: Instant) {
         self.failures = 0;
         self.due = self.begun.map(|begun| (begun + self.pace.gap).max(now));

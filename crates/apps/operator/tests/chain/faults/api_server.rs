@@ -143,7 +143,7 @@ async fn annotate(world: &World, value: &Value) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn spec_with_harmful_content_is_handled() -> Result<()> {
+async fn oversized_spec_and_annotation_accept_no_risk() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;

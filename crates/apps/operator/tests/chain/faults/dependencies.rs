@@ -8,7 +8,7 @@ use fairway_api::{ConditionStatus, Conditions as _};
 use serde_json::json;
 
 use super::{World, is_settled};
-use crate::front::Manner;
+use crate::front::Behaviour;
 use crate::support::{available, reason, recommended};
 use crate::telemetry::{answer, vector};
 
@@ -23,7 +23,7 @@ fn is_unknown(status: &ClusterVersionStatus, version: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn risks_with_failing_prometheus_are_unknown_until_it_recovers() -> Result<()> {
     let mut world = World::new().await?;
-    world.telemetry.front.behaves(Manner::Status(503));
+    world.telemetry.front.behaves(Behaviour::Status(503));
     world.operated.start();
     let down = |status: &_| is_unknown(status, "5.1.2") && is_unknown(status, "5.1.3");
     let status = world.operated.status("both risks to be unknown", down).await?;
@@ -35,7 +35,7 @@ async fn risks_with_failing_prometheus_are_unknown_until_it_recovers() -> Result
     operated.sample(r#"fairway_operator_risk_unknown_seconds{risk="RiskTwo"}"#).await?;
     assert!(operated.sample("cluster_operator_promql_failed_evaluations_total").await? >= 2.0);
 
-    world.telemetry.front.behaves(Manner::Well);
+    world.telemetry.front.behaves(Behaviour::Forward);
     let status = world.settled().await?;
     assert_eq!(available(&status), ["5.1.3", "5.1.1"]);
     world.operated.reports(RISK_TWO, 0.0).await?;
@@ -45,10 +45,9 @@ async fn risks_with_failing_prometheus_are_unknown_until_it_recovers() -> Result
 #[tokio::test(flavor = "multi_thread")]
 async fn risk_with_stalled_query_is_delayed_alone() -> Result<()> {
     let mut world = World::new().await?;
-    world
-        .telemetry
-        .front
-        .behaves_by(|url| if url.contains("risk_two") { Manner::Never } else { Manner::Well });
+    world.telemetry.front.behaves_by(|url| {
+        if url.contains("risk_two") { Behaviour::Hang } else { Behaviour::Forward }
+    });
     world.operated.start();
     let one_is_known = |status: &ClusterVersionStatus| {
         recommended(status, "5.1.2").is_some_and(|known| known.status == ConditionStatus::False)
@@ -56,7 +55,7 @@ async fn risk_with_stalled_query_is_delayed_alone() -> Result<()> {
     let status = world.operated.status("the other risk to be decided", one_is_known).await?;
     assert!(is_unknown(&status, "5.1.3"), "{status:#?}");
 
-    world.telemetry.front.behaves(Manner::Well);
+    world.telemetry.front.behaves(Behaviour::Forward);
     world.settled().await?;
     world.operated.stop().await
 }
@@ -79,7 +78,7 @@ async fn risk_with_wrong_result_type_is_unknown() -> Result<()> {
     let mut world = World::with(&["5.1.0", "5.1.1"], &risks).await?;
     world.telemetry.front.behaves_by(move |url| {
         let about = wrong.iter().find(|(name, _)| url.contains(&format!("some_{name}")));
-        about.map_or(Manner::Well, |(_, text)| Manner::Text(text.clone()))
+        about.map_or(Behaviour::Forward, |(_, text)| Behaviour::Text(text.clone()))
     });
     world.operated.start();
     let applies = |status: &ClusterVersionStatus| -> Vec<String> {
@@ -111,7 +110,7 @@ async fn risk_with_wrong_result_type_is_unknown() -> Result<()> {
     assert_eq!(available(&status), [""; 0]);
     world.operated.reports("cluster_operator_promql_failed_evaluations_total", 8.0).await?;
 
-    world.telemetry.front.behaves(Manner::Well);
+    world.telemetry.front.behaves(Behaviour::Forward);
     let decided = |status: &ClusterVersionStatus| {
         recommended(status, "5.1.1").is_some_and(|known| known.status == ConditionStatus::False)
             && applies(status).iter().all(|reported| reported.contains(": True"))
@@ -125,7 +124,7 @@ async fn risk_results_outlive_prometheus() -> Result<()> {
     let mut world = World::new().await?;
     world.operated.start();
     world.settled().await?;
-    world.telemetry.front.behaves(Manner::Status(503));
+    world.telemetry.front.behaves(Behaviour::Status(503));
     let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
     world.operated.patch_spec(accepted).await?;
     let is_accepted = |status: &ClusterVersionStatus| available(status).contains(&"5.1.2");
@@ -138,29 +137,29 @@ async fn risk_results_outlive_prometheus() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn updates_with_failing_update_service_are_kept() -> Result<()> {
     let mut world = World::new().await?;
-    world.operated.settings.updates.patience.answer = Duration::from_secs(1);
+    world.operated.settings.updates.timeouts.answer = Duration::from_secs(1);
     world.operated.start();
     let before = world.settled().await?;
-    for (manner, failure) in [
-        (Manner::Status(503), "ResponseFailed"),
-        (Manner::Never, "RemoteFailed"),
-        (Manner::Text("<html>".to_owned()), "ResponseInvalid"),
-        (Manner::Text(r#"{"nodes": 7}"#.to_owned()), "ResponseInvalid"),
+    for (behaviour, failure) in [
+        (Behaviour::Status(503), "ResponseFailed"),
+        (Behaviour::Hang, "RemoteFailed"),
+        (Behaviour::Text("<html>".to_owned()), "ResponseInvalid"),
+        (Behaviour::Text(r#"{"nodes": 7}"#.to_owned()), "ResponseInvalid"),
     ] {
-        world.updates.behaves(manner.clone());
+        world.updates.behaves(behaviour.clone());
         let operated = &world.operated;
         let reported = operated
             .status(failure, |status| reason(status, "RetrievedUpdates") == failure)
             .await?;
-        assert_eq!(available(&reported), ["5.1.3", "5.1.1"], "{manner:?}");
-        assert_eq!(reported.conditional_updates, before.conditional_updates, "{manner:?}");
+        assert_eq!(available(&reported), ["5.1.3", "5.1.1"], "{behaviour:?}");
+        assert_eq!(reported.conditional_updates, before.conditional_updates, "{behaviour:?}");
         let message =
             reported.conditions.find("RetrievedUpdates").unwrap().message.clone().unwrap();
         assert!(message.contains("The listed updates are from"), "{message}");
         let count = format!("fairway_operator_graph_fetches_total{{outcome=\"{failure}\"}}");
         assert!(operated.sample(&count).await? >= 1.0);
 
-        world.updates.behaves(Manner::Well);
+        world.updates.behaves(Behaviour::Forward);
         let is_back =
             |status: &_| is_settled(status) && reason(status, "RetrievedUpdates").is_empty();
         operated.status("the update service to be back", is_back).await?;
@@ -177,7 +176,7 @@ async fn updates_of_invalid_graph_are_ignored() -> Result<()> {
     let lie = r#"{"nodes": [{"version": "5.9.0", "payload": "a"}, {"version": "5.9.0", "payload": "b"}],
         "edges": [[0, 99], [1, 0]], "conditionalEdges": [{"edges": [{"from": "5.1.0", "to": "5.9.0"}],
         "risks": [{"name": "x y", "message": "", "url": "", "matchingRules": [{"type": "Moon"}]}]}]}"#;
-    world.updates.behaves(Manner::Text(lie.to_owned()));
+    world.updates.behaves(Behaviour::Text(lie.to_owned()));
     // The condition and the updates follow each other.
     let lost = |status: &_| {
         reason(status, "RetrievedUpdates") == "VersionNotFound" && available(status).is_empty()
@@ -185,7 +184,7 @@ async fn updates_of_invalid_graph_are_ignored() -> Result<()> {
     world.operated.status("the version and its updates to be missing", lost).await?;
     world.operated.reports("cluster_version_available_updates", 0.0).await?;
 
-    world.updates.behaves(Manner::Well);
+    world.updates.behaves(Behaviour::Forward);
     world.settled().await?;
     world.operated.stop().await
 }

@@ -114,8 +114,8 @@ impl<'a> Guarded<'a> {
                 identity: "test".to_owned(),
                 timing: Timing::default(),
             },
-            patience: StalenessTimeouts::default(),
-            farewell: Duration::ZERO,
+            staleness: StalenessTimeouts::default(),
+            shutdown_grace_period: Duration::ZERO,
         };
         let client = self.cluster.client();
         tokio::spawn(fairway_olm::run_on(socket, client, settings, self.stop.clone()));

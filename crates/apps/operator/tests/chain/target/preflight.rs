@@ -18,7 +18,7 @@ use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
-use crate::story::snapshot;
+use crate::conditional_updates::snapshot;
 use crate::support::{Graph, Operated, available, graph_data, reason};
 
 const VERSIONS: [&str; 4] = ["5.1.0", "5.1.1", "5.1.2", "5.3.0"];

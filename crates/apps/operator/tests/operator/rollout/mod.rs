@@ -1,7 +1,7 @@
 //! The stage `rollout` against a Kubernetes API.
 
+mod drift;
 mod errors;
-mod keeping;
 mod operators;
 mod order;
 mod real_manifests;

@@ -16,9 +16,9 @@ use super::stage::{Stage, message, short_intervals, single_request, versions};
 
 /// Settings with short timeouts.
 fn short_timeouts() -> Settings {
-    let patience =
-        FetchTimeouts { silence: Duration::from_millis(200), ..short_intervals().patience };
-    Settings { patience, ..short_intervals() }
+    let timeouts =
+        FetchTimeouts { silence: Duration::from_millis(200), ..short_intervals().timeouts };
+    Settings { timeouts, ..short_intervals() }
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ pub(crate) fn short_intervals() -> Settings {
             gap: Duration::from_millis(1),
         },
         // Long enough for a busy host.
-        patience: FetchTimeouts {
+        timeouts: FetchTimeouts {
             connect: Duration::from_secs(20),
             silence: Duration::from_secs(20),
             answer: Duration::from_mins(1),
@@ -62,7 +62,7 @@ impl Stage {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (cluster_version, versions) = watch::channel(None);
         let (proxy, proxies) = watch::channel(Some(ProxySettings::default()));
-        let (trusted, authorities) = watch::channel(Some(Objects::default()));
+        let (trusted, trusted_ca) = watch::channel(Some(Objects::default()));
         let (out, updates) = watch::channel(None);
         let current = RunningRelease {
             version: version.to_owned(),
@@ -73,7 +73,7 @@ impl Stage {
             current: Arc::new(current),
             cluster_version: versions,
             proxy: proxies,
-            trusted_ca: authorities,
+            trusted_ca,
         };
         let metrics = Metrics::default();
         let task = tokio::spawn(run(inputs, settings, metrics.updates(), out));

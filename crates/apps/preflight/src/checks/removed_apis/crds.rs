@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_version_no_longer_served() {
+    fn removals_include_versions_no_longer_served() {
         let now = crd(&[("v1alpha1", false), ("v1beta1", true), ("v1", true)], &["v1"]);
         for target in [crd(&[("v1", true)], &[]), crd(&[("v1beta1", false), ("v1", true)], &[])] {
             let CrdRemovals { retired, stored, deleted } = crd_removals(&now, &target);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_stored_version() {
+    fn removals_include_lost_stored_versions() {
         let now = crd(&[("v1beta1", true), ("v1", true)], &["v1beta1", "v1"]);
         assert!(
             crd_removals(&now, &crd(&[("v1beta1", false), ("v1", true)], &[])).stored.is_empty()
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_deleted_crd() {
+    fn removals_include_deleted_crd() {
         let now = crd(&[("v1beta1", false), ("v1", true)], &["v1beta1"]);
         let mut gone = now.clone();
         gone["metadata"]["annotations"] = json!({"release.openshift.io/delete": "true"});

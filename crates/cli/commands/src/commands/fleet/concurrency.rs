@@ -60,13 +60,13 @@ mod tests {
 
     use super::*;
     use crate::settings::Verbosity;
-    use crate::text::Program;
+    use crate::text::Invocation;
 
     /// The first item ends last, one fails, and the limit is not exceeded.
     #[tokio::test]
     async fn each_keeps_order_and_continues_after_errors() {
         let printer =
-            Printer::new(anstream::ColorChoice::Never, Verbosity::Quiet, Program::Fairway);
+            Printer::new(anstream::ColorChoice::Never, Verbosity::Quiet, Invocation::Fairway);
         let (free, last) = (Semaphore::new(2), Semaphore::new(0));
         let work = |number: &'static u8| {
             let (free, last) = (&free, &last);

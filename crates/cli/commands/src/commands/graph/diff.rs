@@ -31,8 +31,8 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
         _ => return Err(different_inputs(args).into()),
     };
     output::report(printer.stdout(), args.output.output, KIND, &difference)?;
-    let says_no = args.exit_code && !difference.is_empty();
-    Ok(if says_no { ExitStatus::Refused } else { ExitStatus::Success })
+    let has_changed = args.exit_code && !difference.is_empty();
+    Ok(if has_changed { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
 fn different_inputs(args: &DiffArgs) -> WithHint {

@@ -55,25 +55,25 @@ async fn run_checks(
     let source = source(args, &cluster).await?;
     let settings = super::settings(args, new_run(), image, source)?;
     let client = cluster.client().clone();
-    let hands = args.jobs.then(|| job_creator(&client, args, &settings, &content));
-    let board = hands.clone().map(|hands| {
+    let creator = args.jobs.then(|| job_creator(&client, args, &settings, &content));
+    let job_runner = creator.clone().map(|creator| {
         let (client, run) = (client.clone(), &settings.run);
-        Arc::new(JobRunner::new(client, run, hands))
+        Arc::new(JobRunner::new(client, run, creator))
     });
-    if board.is_none() && content.manifests.iter().any(Manifest::is_preflight_check) {
+    if job_runner.is_none() && content.manifests.iter().any(Manifest::is_preflight_check) {
         printer.note("skipping the checks of operators; to run them, use --jobs");
     }
     let (checks, selection) = (checks::all(&settings.images), super::target(args));
-    let runner = Runner::prepare(client, &settings, &selection, content, checks, board).await;
+    let runner = Runner::prepare(client, &settings, &selection, content, checks, job_runner).await;
     let runner = runner.with_context(|| WithHint {
         message: "cannot read the cluster".to_owned(),
         hint: "grant permission to read the cluster, such as ClusterRole cluster-reader".to_owned(),
     })?;
-    let telling = tokio::spawn(print_progress(runner.known(), printer.clone()));
+    let progress = tokio::spawn(print_progress(runner.known(), printer.clone()));
     let document = wait_for_result(runner, stop).await;
-    telling.abort();
-    if let Some(hands) = hands {
-        delete_run(&hands, &settings.run).await?;
+    progress.abort();
+    if let Some(creator) = creator {
+        delete_run(&creator, &settings.run).await?;
     }
     document
 }
@@ -100,9 +100,9 @@ fn job_creator(
     Arc::new(DirectJobCreator::new(client.clone(), run))
 }
 
-async fn delete_run(hands: &DirectJobCreator, run: &str) -> anyhow::Result<()> {
+async fn delete_run(creator: &DirectJobCreator, run: &str) -> anyhow::Result<()> {
     let selector = labels::selector(run);
-    hands.clear().await.with_context(|| WithHint {
+    creator.clear().await.with_context(|| WithHint {
         message: "cannot delete the Jobs and RBAC objects of the checks".to_owned(),
         hint: format!(
             "remove them with `kubectl delete --all-namespaces -l {selector} \

@@ -26,8 +26,8 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let release = |name: &str| input::read(name, &args.access)?.load_as(ANY_IMAGE);
     let changes = Difference(Changes::between(&release(&args.from)?, &release(&args.to)?));
     output::report(printer.stdout(), args.output.output, KIND, &changes)?;
-    let says_no = args.exit_code && !changes.0.is_empty();
-    Ok(if says_no { ExitStatus::Refused } else { ExitStatus::Success })
+    let has_changed = args.exit_code && !changes.0.is_empty();
+    Ok(if has_changed { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
 /// The image of the operator, which is the release image, differs in every release and is no change.

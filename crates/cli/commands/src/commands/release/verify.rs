@@ -35,15 +35,11 @@ pub(super) fn shape() -> Shape {
 pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let verifier = verifier(args)?;
     let image = signing::resolve(&args.image, &args.access)?;
-    let stores = args.stores.iter().map(|url| StoreAddress { url, authorities: &[] }).collect();
+    let stores = args.stores.iter().map(|url| StoreAddress { url, ca_bundle: &[] }).collect();
     let stores = Some(stores).filter(|stores: &Vec<_>| !stores.is_empty());
     let options = registry::options(&args.access)?;
-    let sources = SignatureSources {
-        cluster: Vec::new(),
-        stores,
-        options: &options,
-        patience: STORE_TIMEOUT,
-    };
+    let sources =
+        SignatureSources { cluster: Vec::new(), stores, options: &options, timeout: STORE_TIMEOUT };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let verdict = runtime.block_on(verifier.verify(&image.digest, &sources, now()));
     let status = match &verdict {

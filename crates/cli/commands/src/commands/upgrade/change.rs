@@ -12,7 +12,7 @@ use tokio::time::{interval, timeout};
 
 use crate::args::source::SourceArgs;
 use crate::args::upgrade::UpgradeArgs;
-use crate::args::upgrade_preflight::PreflightWish;
+use crate::args::upgrade_preflight::PreflightAction;
 use crate::cluster::{Cluster, DryRun, PatchResult};
 use crate::errors::{WithHint, WrongUsage};
 use crate::source::Source;
@@ -146,10 +146,10 @@ impl Poll {
 /// Refuses a request to a recorded cluster.
 pub(super) fn check_requests(
     args: &UpgradeArgs,
-    preflight: Option<PreflightWish>,
+    preflight: Option<PreflightAction>,
 ) -> Result<(), WrongUsage> {
     let changes = match preflight {
-        Some(PreflightWish::Status) => false,
+        Some(PreflightAction::Status) => false,
         Some(_) => true,
         None => args.request.is_one(),
     };

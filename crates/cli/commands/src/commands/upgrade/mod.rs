@@ -61,7 +61,7 @@ pub(crate) fn shapes() -> Vec<Shape> {
 }
 
 pub(crate) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let preflight = args.preflight.wish(&args.request)?;
+    let preflight = args.preflight.action(&args.request)?;
     if args.command.is_none() {
         change::check_requests(args, preflight)?;
     }

@@ -1,4 +1,4 @@
-//! Recordings as people have them.
+//! Recordings in all accepted formats: must-gather directories, directories and single files.
 
 use std::fs;
 use std::path::Path;

@@ -18,7 +18,7 @@ fn build_from_images() {
     fs::write(&index, text.replacen('[', &format!("[{entry},"), 1)).unwrap();
 
     let printed = files.run(&[&["show", "--channel=stable-5.1"][..], &IMAGES].concat());
-    let printed = printed.replace(&files.path().display().to_string(), "DESK");
+    let printed = printed.replace(&files.path().display().to_string(), "DIR");
     insta::assert_snapshot!(printed, @"
     exit code: 0
     ----- stdout -----
@@ -47,7 +47,7 @@ fn invalid_images_are_refused() {
     files.images();
     files.write("secret.json", "{}");
     files.write("keys.gpg", "keys");
-    files.write("authorities.pem", "none");
+    files.write("ca.pem", "none");
     let build = |arguments: &[&str]| files.run(&[&["build"], arguments].concat());
     let layout = "--oci-layout=release-images";
     let printed = [
@@ -55,7 +55,7 @@ fn invalid_images_are_refused() {
         build(&["--registry=user:password@registry.example/releases"]),
         build(&["--registry=http://registry.example/releases"]),
         build(&["--registry=127.0.0.1:1/releases", "--pull-secret=secret.json"]),
-        build(&["--registry=127.0.0.1:1/releases", "--registry-ca=authorities.pem"]),
+        build(&["--registry=127.0.0.1:1/releases", "--registry-ca=ca.pem"]),
         build(&["--oci-layout=graph-data"]),
         build(&[layout, "--graph-data-image=oci:graph-data"]),
         build(&[layout, "--graph-data-image=oci:release-images"]),
@@ -96,7 +96,7 @@ fn invalid_images_are_refused() {
 
     exit code: 1
     ----- stderr -----
-    error: cannot read the CA certificates in authorities.pem
+    error: cannot read the CA certificates in ca.pem
       caused by: no PEM certificate in the file
     hint: specify a file with PEM certificates
 

@@ -178,7 +178,7 @@ fn new_prints_warnings_and_adds_alerts() {
                 name: securitycontextconstraints.security.openshift.io\n";
     files.write("monitoring/0000_03_constraints.yaml", text);
     let with_constraints = always + 2 + 3;
-    assert_eq!(manifests(&new), with_constraints, "the definition, and whom it lets in");
+    assert_eq!(manifests(&new), with_constraints, "the CRD, and the manifests that need it");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use anyhow::Result;
 use fairway_testkit::TestCluster;
 
 use super::CommandResult;
-use super::commands::{QUESTIONS, REQUESTS, every};
+use super::commands::{READ_COMMANDS, WRITE_COMMANDS, every};
 use crate::fairway;
 use crate::upgrade::create_cluster_version;
 
@@ -48,7 +48,7 @@ fn local_commands_with_closed_stdout_succeed() {
 async fn cluster_commands_with_closed_stdout_succeed() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
-    for arguments in QUESTIONS {
+    for arguments in READ_COMMANDS {
         for format in ["text", "json", "yaml"] {
             let output = format!("--output={format}");
             let read = CommandResult::run_against(
@@ -65,7 +65,7 @@ async fn cluster_commands_with_closed_stdout_succeed() -> Result<()> {
         }
     }
     // The change is made although the output cannot be written.
-    for arguments in REQUESTS.iter().filter(|arguments| arguments.contains(&"accept")) {
+    for arguments in WRITE_COMMANDS.iter().filter(|arguments| arguments.contains(&"accept")) {
         let ended = run_closed_against(cluster.kubeconfig(), arguments);
         assert_eq!((ended.code, &*ended.stderr), (0, ""), "{arguments:?}");
     }

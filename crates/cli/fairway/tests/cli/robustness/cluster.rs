@@ -10,7 +10,7 @@ use kube::api::{Api, PostParams};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-use super::commands::{QUESTIONS, REQUESTS};
+use super::commands::{READ_COMMANDS, WRITE_COMMANDS};
 use super::{CommandResult, table};
 use crate::fairway;
 use crate::upgrade::create_cluster_version;
@@ -29,13 +29,13 @@ fn summaries(kubeconfig: &Path, commands: &[&[&str]]) -> String {
 }
 
 #[test]
-fn unreachable_api_server() {
+fn commands_with_unreachable_api_server_report_connection_error() {
     let closed = NamedTempFile::new().unwrap();
     let text = "{apiVersion: v1, kind: Config, current-context: c, \
          clusters: [{name: k, cluster: {server: 'https://127.0.0.1:1'}}], \
          users: [{name: u, user: {}}], contexts: [{name: c, context: {cluster: k, user: u}}]}";
     std::fs::write(closed.path(), text).unwrap();
-    for arguments in [QUESTIONS, REQUESTS].concat() {
+    for arguments in [READ_COMMANDS, WRITE_COMMANDS].concat() {
         let ended = CommandResult::run(fairway().args(arguments).env("KUBECONFIG", closed.path()));
         assert_eq!(ended.code, 1, "{arguments:?}: {}", ended.stderr);
         assert!(ended.stderr.contains("127.0.0.1:1"), "{arguments:?}: {}", ended.stderr);
@@ -45,23 +45,29 @@ fn unreachable_api_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn missing_cluster_version() -> Result<()> {
+async fn commands_without_cluster_version_report_it_missing() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
-    insta::assert_snapshot!(summaries(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    insta::assert_snapshot!(summaries(
+        cluster.kubeconfig(),
+        &[READ_COMMANDS, WRITE_COMMANDS].concat()
+    ));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cluster_version_without_status() -> Result<()> {
+async fn commands_without_status_report_unknown_version() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     api.create(&PostParams::default(), &objects::cluster_version()).await?;
-    insta::assert_snapshot!(summaries(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    insta::assert_snapshot!(summaries(
+        cluster.kubeconfig(),
+        &[READ_COMMANDS, WRITE_COMMANDS].concat()
+    ));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cluster_version_with_incomplete_status() -> Result<()> {
+async fn commands_with_incomplete_status_report_unknown_version() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     let api: Api<ClusterVersion> = Api::all(cluster.client());
     let mut object = api.create(&PostParams::default(), &objects::cluster_version()).await?;
@@ -70,21 +76,24 @@ async fn cluster_version_with_incomplete_status() -> Result<()> {
         "availableUpdates": null,
     }))?);
     api.replace_status(CLUSTER_VERSION_NAME, &PostParams::default(), &object).await?;
-    insta::assert_snapshot!(summaries(cluster.kubeconfig(), &[QUESTIONS, REQUESTS].concat()));
+    insta::assert_snapshot!(summaries(
+        cluster.kubeconfig(),
+        &[READ_COMMANDS, WRITE_COMMANDS].concat()
+    ));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn user_without_permissions() -> Result<()> {
+async fn commands_without_permissions_report_forbidden() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     let bob = without_permissions(&cluster);
-    insta::assert_snapshot!(summaries(bob.path(), &[QUESTIONS, REQUESTS].concat()));
+    insta::assert_snapshot!(summaries(bob.path(), &[READ_COMMANDS, WRITE_COMMANDS].concat()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn user_with_read_permission_for_cluster_version() -> Result<()> {
+async fn commands_with_read_permission_only_report_missing_permissions() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     let role: ClusterRole = serde_json::from_value(json!({
@@ -105,7 +114,7 @@ async fn user_with_read_permission_for_cluster_version() -> Result<()> {
     Api::all(cluster.client()).create(&PostParams::default(), &role).await?;
     Api::all(cluster.client()).create(&PostParams::default(), &binding).await?;
     let bob = without_permissions(&cluster);
-    insta::assert_snapshot!(summaries(bob.path(), &[QUESTIONS, REQUESTS].concat()));
+    insta::assert_snapshot!(summaries(bob.path(), &[READ_COMMANDS, WRITE_COMMANDS].concat()));
     Ok(())
 }
 

@@ -8,7 +8,7 @@ const GRAPH: &str =
     concat!("--graph=", env!("CARGO_MANIFEST_DIR"), "/tests/cli/robustness/graph.json");
 
 /// Commands that read from a cluster.
-pub(super) const QUESTIONS: &[&[&str]] = &[
+pub(super) const READ_COMMANDS: &[&[&str]] = &[
     &["upgrade"],
     &["upgrade", "--include-not-recommended"],
     &["upgrade", "--status-preflight"],
@@ -24,7 +24,7 @@ pub(super) const QUESTIONS: &[&[&str]] = &[
 ];
 
 /// Commands that change a cluster.
-pub(super) const REQUESTS: &[&[&str]] = &[
+pub(super) const WRITE_COMMANDS: &[&[&str]] = &[
     &["upgrade", "--to=5.1.1", "--no-wait"],
     &["upgrade", "--to-latest", "--no-wait"],
     &["upgrade", "--to-multi-arch", "--no-wait"],
@@ -64,7 +64,7 @@ pub(super) fn every() -> Vec<(Vec<&'static str>, &'static str)> {
 
 #[test]
 fn all_cluster_commands_are_tested_without_a_cluster() {
-    let tried: Vec<&[&str]> = [QUESTIONS, REQUESTS, &TESTED_SEPARATELY].concat();
+    let tried: Vec<&[&str]> = [READ_COMMANDS, WRITE_COMMANDS, &TESTED_SEPARATELY].concat();
     for (command, about) in every() {
         let is_tried = tried.iter().any(|arguments| arguments.starts_with(&command));
         assert!(is_tried || !about.contains("`--kubeconfig="), "{command:?} is not tried");

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use fairway_testkit::TestCluster;
 
-use super::commands::{QUESTIONS, every};
+use super::commands::{READ_COMMANDS, every};
 use super::{CommandResult, redacted};
 use crate::fairway;
 use crate::upgrade::create_cluster_version;
@@ -34,7 +34,7 @@ async fn reports_on_a_narrow_terminal_are_wrapped() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     let mut shown = Vec::new();
-    for arguments in QUESTIONS {
+    for arguments in READ_COMMANDS {
         let mut command = fairway();
         command.args(*arguments).env("KUBECONFIG", cluster.kubeconfig());
         command.env("COLUMNS", NARROW.to_string());
@@ -49,7 +49,7 @@ async fn reports_on_a_narrow_terminal_are_wrapped() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn documents_do_not_depend_on_the_terminal() -> Result<()> {
+async fn json_and_yaml_output_does_not_depend_on_terminal() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
     for format in ["json", "yaml"] {
@@ -99,7 +99,7 @@ fn help_is_ascii() {
 async fn reports_without_unicode_are_ascii() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     create_cluster_version(&cluster).await?;
-    for arguments in [QUESTIONS, &[&["upgrade", "--to=5.1.1", "--timeout=1s"]]].concat() {
+    for arguments in [READ_COMMANDS, &[&["upgrade", "--to=5.1.1", "--timeout=1s"]]].concat() {
         let mut command = fairway();
         command.args(arguments).env("KUBECONFIG", cluster.kubeconfig()).env("LC_ALL", "C");
         let ended = tokio::task::block_in_place(|| CommandResult::run(&mut command));

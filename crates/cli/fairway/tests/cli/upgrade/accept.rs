@@ -69,8 +69,8 @@ async fn accept_keeps_the_requested_update() -> Result<()> {
     let api = create_cluster_version(&cluster).await?;
     let mut wanted = objects::update_to("5.2.0");
     wanted.mode = Some("Preflight".into());
-    let wish = json!({ "spec": { "desiredUpdate": wanted } });
-    api.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
+    let patch = json!({ "spec": { "desiredUpdate": wanted } });
+    api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch)).await?;
 
     upgrade(cluster.kubeconfig(), &["accept", "SlowDisks"]);
     let stored = api.get(NAME).await?.spec.desired_update.context("no request")?;

@@ -73,8 +73,8 @@ async fn update_request_clears_the_preflight_mode() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     let api = create_cluster_version(&cluster).await?;
     let preflight = Update { mode: Some("Preflight".into()), ..objects::update_to("5.1.1") };
-    let wish = json!({ "spec": { "desiredUpdate": preflight } });
-    api.patch(NAME, &PatchParams::default(), &Patch::Merge(wish)).await?;
+    let patch = json!({ "spec": { "desiredUpdate": preflight } });
+    api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch)).await?;
     upgrade(cluster.kubeconfig(), &["--to=5.1.1", "--no-wait"]);
     assert!(desired(&api).await?.is_some_and(|update| update.is_update()));
     Ok(())

@@ -163,7 +163,7 @@ impl ApiUsage {
 }
 
 impl ApiReference {
-    /// CRDs have their group in the name.
+    /// Splits the name of a CRD, `<plural>.<group>`, into name and group.
     fn with_group_of_name(mut self) -> Self {
         if let Some((name, group)) = self.name.split_once('.') {
             (self.name, self.group) = (name.to_owned(), group.to_owned());

@@ -15,7 +15,7 @@ fn cluster() -> Scenario {
 }
 
 /// Sets a condition of ClusterVersion.
-fn saying(mut scenario: Scenario, conditions: &Value) -> Scenario {
+fn with_conditions(mut scenario: Scenario, conditions: &Value) -> Scenario {
     let status = scenario.cluster_version.status.as_mut().unwrap();
     status.conditions = serde_json::from_value(conditions.clone()).unwrap();
     scenario
@@ -168,18 +168,18 @@ fn exposure_without_ledger_is_derived_from_recommended() {
 #[test]
 fn failing_cluster_needs_repair_before_first_hop() {
     let failing = |reason: &str| json!([{"type": "Failing", "status": "True", "reason": reason, "message": "etcd is down."}]);
-    let plan = saying(cluster(), &failing("UpdatePayloadFailed")).plan("5.1");
+    let plan = with_conditions(cluster(), &failing("UpdatePayloadFailed")).plan("5.1");
     assert_eq!(plan.verdict(), Verdict::No);
     let needs = &plan.least_risk.unwrap().hops[0].prerequisites;
     insta::assert_snapshot!(serde_json::to_string(needs).unwrap(), @r#"[{"type":"repair","condition":"Failing","message":"etcd is down.","risk":null}]"#);
-    let degraded = saying(cluster(), &failing("ClusterOperatorDegraded")).plan("5.1");
+    let degraded = with_conditions(cluster(), &failing("ClusterOperatorDegraded")).plan("5.1");
     assert_eq!(degraded.verdict(), Verdict::Yes);
 }
 
 #[test]
 fn upgradeable_false_without_ledger_blocks_minor_updates() {
     let condition = json!([{"type": "Upgradeable", "status": "False", "message": "APIs go away."}]);
-    let scenario = saying(cluster(), &condition);
+    let scenario = with_conditions(cluster(), &condition);
     let told = ["5.2", "5.1"].map(|goal| sketch(&scenario.plan(goal)));
     insta::assert_snapshot!(told.join("\n"), @"
     5.1.0 -> 5.2: No
@@ -196,7 +196,8 @@ fn upgradeable_false_without_ledger_blocks_minor_updates() {
     5.1.0 -> 5.2: No
     least risk: 5.2.0 with ClusterOperatorUpgradeable-storage
     ");
-    let counted = publishing(saying(cluster(), &condition), found("Loss", "False", "NotMatch"));
+    let counted =
+        publishing(with_conditions(cluster(), &condition), found("Loss", "False", "NotMatch"));
     assert_eq!(counted.plan("5.2").verdict(), Verdict::Yes);
 }
 
@@ -225,7 +226,7 @@ fn empty_channel_argument_is_a_limitation() {
 fn latest_without_later_release_is_current() {
     let verdict = |retrieved: &str| {
         let conditions = json!([{"type": "RetrievedUpdates", "status": retrieved}]);
-        let mut scenario = saying(cluster(), &conditions);
+        let mut scenario = with_conditions(cluster(), &conditions);
         let status = scenario.cluster_version.status.as_mut().unwrap();
         status.desired.channels = vec!["stable-5.2".to_owned()];
         let why = "no response".to_owned();

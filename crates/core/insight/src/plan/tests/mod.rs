@@ -2,7 +2,7 @@
 
 mod cautions;
 mod properties;
-mod stories;
+mod typical_clusters;
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How far the control plane is.
+//! Tests for the progress of the control plane.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is not as it should be.
+//! Tests for insights: problems that affect an update.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn recent_failing_condition_is_transient() {
 }
 
 #[test]
-fn alerts_of_update_and_pdb_are_insights() {
+fn alerts_started_during_update_and_pdb_alerts_are_insights() {
     let alert = |name: &str, severity: &str, since: i64, state: &str| {
         json!({"labels": {"alertname": name, "severity": severity, "namespace": "shop"},
                "annotations": {"summary": format!("{name} it is"), "description": "Long.", "message": "Longer."},

@@ -1,9 +1,9 @@
-//! What is done to nodes.
+//! Tests for the status of nodes.
 
 use super::*;
 
 #[test]
-fn node_phases() {
+fn node_phase_depends_on_daemon_state() {
     let updating = json!({"desiredConfig": "new", "state": "Working"});
     let with = |more: Value| {
         let mut all = updating.clone();
@@ -137,7 +137,7 @@ fn worker(change: impl Fn(&mut ClusterObjects)) -> String {
 }
 
 #[test]
-fn unavailable_reasons_of_nodes() {
+fn node_with_failing_condition_has_unavailable_reason() {
     let condition = |type_: &'static str, status: &'static str| {
         move |cluster: &mut ClusterObjects| {
             let output = json!({"type": type_, "status": status, "message": "m", "lastTransitionTime": at(0)});
@@ -192,9 +192,9 @@ fn updating_node_is_not_unavailable() {
         ("updated", json!({"currentConfig": "new", "desiredConfig": "new"})),
         ("failed while updating", failed),
         ("failed before", json!({"state": "Degraded", "reason": "no space"})),
-        ("failed, and says nothing", json!({"state": "Degraded"})),
+        ("failed without reason", json!({"state": "Degraded"})),
         ("failed afterwards", json!({"currentConfig": "new", "desiredConfig": "new", "state": "Unreconcilable", "reason": "no"})),
-        ("failed without a wish", json!({"desiredConfig": "", "state": "Degraded", "reason": "no"})),
+        ("failed without desired config", json!({"desiredConfig": "", "state": "Degraded", "reason": "no"})),
     ]
     .map(|(name, annotations)| format!("{name}: {}", worker(not_ready(annotations))));
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -203,9 +203,9 @@ fn updating_node_is_not_unavailable() {
     updated: Unavailable Updated - Some("Not ready") [Warning]
     failed while updating: Degraded Updating ? Some("<node> is full") [Error]
     failed before: Degraded Pending ? Some("no space") [Error, Warning]
-    failed, and says nothing: Degraded Pending ? None []
+    failed without reason: Degraded Pending ? None []
     failed afterwards: Degraded Updated - Some("no") [Error, Warning]
-    failed without a wish: Unavailable Pending ? Some("Not ready") [Warning]
+    failed without desired config: Unavailable Pending ? Some("Not ready") [Warning]
     "#);
 }
 

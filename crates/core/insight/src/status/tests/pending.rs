@@ -1,4 +1,4 @@
-//! What an update pending for.
+//! Tests for resources that an update waits for.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How far pools are, and who is in them.
+//! Tests for the progress of pools, and for the nodes of each pool.
 
 use super::*;
 
@@ -106,7 +106,7 @@ fn pool_members_match_selector() {
 #[test]
 fn paused_pool_without_outdated_nodes_has_no_insight() {
     let new = json!({"currentConfig": "new", "desiredConfig": "new"});
-    let told_about = |nodes: &[Value]| {
+    let assessed = |nodes: &[Value]| {
         let mut cluster = cluster();
         cluster.pools[1].spec.paused = true;
         let numbered = nodes.iter().enumerate();
@@ -116,10 +116,10 @@ fn paused_pool_without_outdated_nodes_has_no_insight() {
         let pool = &status.pools[0];
         (pool.assessment, pool.nodes.excluded, summaries(&status).len())
     };
-    assert_eq!(told_about(&[new.clone(), new.clone()]), (PoolAssessment::Completed, 0, 0));
-    assert_eq!(told_about(&[new, json!({})]), (PoolAssessment::Excluded, 1, 1));
+    assert_eq!(assessed(&[new.clone(), new.clone()]), (PoolAssessment::Completed, 0, 0));
+    assert_eq!(assessed(&[new, json!({})]), (PoolAssessment::Excluded, 1, 1));
     let nodes = json!({"desiredConfig": "new", "state": "Working"});
-    assert_eq!(told_about(&[nodes]), (PoolAssessment::Progressing, 0, 0), "it has begun before");
+    assert_eq!(assessed(&[nodes]), (PoolAssessment::Progressing, 0, 0), "it has begun before");
 }
 
 #[test]

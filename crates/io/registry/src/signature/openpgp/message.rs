@@ -56,7 +56,7 @@ pub(in crate::signature) enum MessageError {
     Mismatch,
 }
 
-/// The announcement of a signature that follows the data.
+/// A one-pass signature packet: describes a signature packet that follows the data.
 #[derive(Debug, PartialEq, Eq)]
 struct OnePass {
     kind: u8,
@@ -113,7 +113,8 @@ impl SignedMessage {
     }
 }
 
-/// Checks that the signatures are the announced ones. They nest, so the last one is announced first.
+/// Checks that each signature matches its one-pass signature packet. They nest: the first one-pass
+/// packet belongs to the last signature.
 fn announce(announced: &[OnePass], signatures: &mut [SignaturePacket]) -> Result<(), MessageError> {
     if announced.len() != signatures.len() {
         return Err(MessageError::Mismatch);
@@ -126,7 +127,8 @@ fn announce(announced: &[OnePass], signatures: &mut [SignaturePacket]) -> Result
         let is_same = one.kind == signature.kind
             && one.hash == signature.hash
             && one.key_algorithm == signature.key_algorithm;
-        // A signature without an issuer is found by its announcement, as in Go's openpgp.
+        // A signature without an issuer gets the key ID of its one-pass signature packet, as in
+        // Go's openpgp.
         if signature.issuers.is_empty() {
             signature.issuers.push(Issuer::KeyId(one.key_id));
         }
@@ -152,7 +154,7 @@ impl OnePass {
     }
 }
 
-/// Reads all packets but markers, which mean nothing.
+/// Reads all packets except marker packets, which are ignored.
 fn packets(bytes: &[u8]) -> Result<Vec<Packet<'_>>, MessageError> {
     let (mut reader, mut packets, mut count) = (PacketReader::new(bytes), Vec::new(), 0);
     while let Some(packet) = reader.next()? {

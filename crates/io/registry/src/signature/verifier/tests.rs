@@ -74,14 +74,10 @@ async fn verify(
     let options = PullOptions { attempts: 1, ..PullOptions::default() };
     let urls: Option<Vec<String>> = stores
         .map(|stores| stores.iter().map(|path| format!("file://{}", path.display())).collect());
-    let address = |url| StoreAddress { url, authorities: &[] };
+    let address = |url| StoreAddress { url, ca_bundle: &[] };
     let stores = urls.as_ref().map(|urls| urls.iter().map(String::as_str).map(address).collect());
-    let sources = SignatureSources {
-        cluster: cluster.to_vec(),
-        stores,
-        options: &options,
-        patience: TIMEOUT,
-    };
+    let sources =
+        SignatureSources { cluster: cluster.to_vec(), stores, options: &options, timeout: TIMEOUT };
     let (image, now) = (image(), valid_time());
     let verifying = verifier.verify(&image, &sources, now);
     assert_send(&verifying);

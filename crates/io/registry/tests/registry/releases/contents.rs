@@ -95,12 +95,12 @@ async fn read_with_wrong_digest_fails() {
     let layer = format!("blobs/{}", Digest::of(&content.blobs[0]));
     let forged = tar(&[("data/version", "2"), ("data/channels/a", "a"), ("data/channels/b", "b")]);
     server.replace(&layer, &forged);
-    let told_layer = files(&image).await.unwrap_err().to_string();
+    let layer_error = files(&image).await.unwrap_err().to_string();
     server.replace(&layer, &content.blobs[0]);
     assert_eq!(files(&image).await.unwrap(), whole());
     server.replace(&format!("manifests/{}", content.digest()), b"{}");
-    let told_manifest = files(&image).await.unwrap_err().to_string();
-    let errors = [told_layer, told_manifest].map(|errors| redacted(&errors, &server));
+    let manifest_error = files(&image).await.unwrap_err().to_string();
+    let errors = [layer_error, manifest_error].map(|errors| redacted(&errors, &server));
     insta::assert_snapshot!(errors.join("\n"), @"
     the content of DIGEST does not match its digest
     the content of DIGEST does not match its digest

@@ -166,7 +166,7 @@ async fn fetch_with_failing_mirrors_tries_the_next() {
     let mirrors = [&lying, &hanging, &closed].map(Server::repository);
     let mut sources = sources(&json!({"source": source.repository(), "mirrors": mirrors}));
     // Short, and long enough for a busy host.
-    sources.patience = Duration::from_secs(4);
+    sources.timeout = Duration::from_secs(4);
     let image = format!("{}@{}", source.repository(), content.digest());
     let servers =
         [("LYING", &lying), ("HANGING", &hanging), ("CLOSED", &closed), ("SOURCE", &source)];

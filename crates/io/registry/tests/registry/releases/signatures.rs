@@ -106,10 +106,10 @@ fn verifier(stores: &[&str]) -> Verifier {
 async fn verify(
     verifier: &Verifier,
     stores: Option<Vec<StoreAddress<'_>>>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Verified, Unverified> {
     let options = PullOptions { attempts: 1, ..PullOptions::default() };
-    let sources = SignatureSources { cluster: Vec::new(), stores, options: &options, patience };
+    let sources = SignatureSources { cluster: Vec::new(), stores, options: &options, timeout };
     let now = "2025-06-02T00:00:00Z".parse().unwrap();
     verifier.verify(&Digest::of(b"manifest"), &sources, now).await
 }
@@ -130,7 +130,7 @@ async fn verify_with_ca_of_store_succeeds() {
     let (server, verifier) = (signed().await, verifier(&[]));
     let (address, authority) = protect(&server).await;
     let url = format!("https://{address}");
-    let store = |authorities| Some(vec![StoreAddress { url: &url, authorities }]);
+    let store = |ca_bundle| Some(vec![StoreAddress { url: &url, ca_bundle }]);
     let unverified = verify(&verifier, store(&[]), MINUTE).await.unwrap_err();
     assert!(unverified.is_transient());
     assert!(unverified.to_string().contains("invalid peer certificate"), "{unverified}");

@@ -63,7 +63,7 @@ async fn scan_with_untrusted_certificate_fails() {
     let why = std::error::Error::source(&error).unwrap().to_string();
     assert!(why.contains("invalid peer certificate"), "{why}");
 
-    let options = PullOptions { authorities: authority.into_bytes(), ..options };
+    let options = PullOptions { ca_bundle: authority.into_bytes(), ..options };
     let scan = scan_once(&source(&name, &options)).await.unwrap();
     assert_eq!(versions(&scan), ["4.1.0 amd64"]);
     assert!(scan.releases[0].image.starts_with(&format!("{address}/releases@sha256:")));
@@ -144,7 +144,7 @@ async fn https_uses_connect_tunnel() {
     let (protected, authority) = protect_as(REGISTRY, &server).await;
     let (proxy, requests) = tunnel(protected).await;
     let options = PullOptions {
-        authorities: authority.into_bytes(),
+        ca_bundle: authority.into_bytes(),
         proxies: Some(proxies("", &proxy.to_string(), "")),
         ..PullOptions::default()
     };
@@ -154,7 +154,7 @@ async fn https_uses_connect_tunnel() {
         requests.iter().all(|line| line == "CONNECT registry.example:443 HTTP/1.1"),
         "{requests:?}"
     );
-    let untrusting = PullOptions { authorities: Vec::new(), ..options };
+    let untrusting = PullOptions { ca_bundle: Vec::new(), ..options };
     let errors = fetched(REGISTRY, untrusting).await.unwrap_err();
     assert!(errors.contains("invalid peer certificate"), "{errors}");
 }

@@ -101,7 +101,7 @@ fn keyring_with_changed_bytes_never_accepts_more_than_gpg() {
     assert!(tried > 40_000, "{tried}");
 }
 
-/// A message of one RSA signer: the announcement, the data and the signature.
+/// A message of one RSA signer: the one-pass signature packet, the data and the signature.
 fn parts(gpg: &Gpg, reference: &str) -> [Packet; 3] {
     let options = ["--compress-algo", "none", "--digest-algo", "SHA256"];
     let message = gpg.sign("rsa", &options, &claim(reference)).unwrap();
@@ -115,7 +115,7 @@ fn with((tag, body): &Packet, place: usize, byte: u8) -> Packet {
     (*tag, body)
 }
 
-/// Puts the packets of two messages together in every wrong way.
+/// All invalid combinations of the packets of two messages.
 fn rearranged(gpg: &Gpg) -> Vec<(&'static str, Vec<u8>)> {
     let [announcement, data, signature] = parts(gpg, REFERENCE);
     let [_, _, other_signature] = parts(gpg, "registry.example/evil:1");

@@ -1,4 +1,5 @@
-//! Messages and certificates as old programs wrote them, made without any tool.
+//! Messages and certificates in formats of old OpenPGP implementations, which these tests encode
+//! themselves.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! Packets, taken apart and put together in every way.
+//! Parsing and encoding of OpenPGP packets, in all framings.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use pgp::composed::{Deserializable as _, SignedSecretKey};

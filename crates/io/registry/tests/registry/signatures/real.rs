@@ -52,8 +52,8 @@ async fn verdict(vectors: &Path, keyring: &str, image: &str, in_cluster: bool) -
         cluster.push(ClusterSignature { config_map: "signatures", key: &key, signature: &bytes });
     }
     let options = PullOptions { attempts: 1, ..PullOptions::default() };
-    let patience = Duration::from_secs(30);
-    let sources = SignatureSources { cluster, stores: None, options: &options, patience };
+    let timeout = Duration::from_secs(30);
+    let sources = SignatureSources { cluster, stores: None, options: &options, timeout };
     let verifier = Verifier::new(&verification).unwrap();
     let verdict = match verifier.verify(&digest(image), &sources, now()).await {
         Ok(found) => format!("{image} is signed by {}", found.signatures[0].signer),

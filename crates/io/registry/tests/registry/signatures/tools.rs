@@ -157,7 +157,7 @@ impl Go {
         run(self.command().arg("sign").arg(key).args([hash, mode]), data)
     }
 
-    /// Says of each message whether it is good.
+    /// Returns for each message whether its signature is valid.
     pub(crate) fn verify(&self, keyring: &[u8], messages: &[&[u8]]) -> Result<Vec<bool>> {
         let keyring = self.write("keyring", keyring)?;
         let mut command = self.command();

@@ -52,7 +52,7 @@ fn cluster() -> Cluster {
 }
 
 #[test]
-fn custom_resource_errors() {
+fn invalid_custom_resources_are_refused() {
     let cluster = cluster();
     cluster.made(THINGS, &thing("a", &json!({})));
     let refused =

@@ -8,7 +8,7 @@ use super::{Cluster, line};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 #[test]
-fn read_errors() {
+fn invalid_reads_are_refused() {
     let cluster = Cluster::new();
     #[rustfmt::skip]
     let urls = [

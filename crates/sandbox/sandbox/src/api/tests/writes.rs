@@ -20,7 +20,7 @@ fn map(metadata: &Value) -> Value {
 }
 
 #[test]
-fn update_errors() {
+fn invalid_updates_are_refused() {
     let cluster = with_map();
     let uid = cluster.get(MAP).1["metadata"]["uid"].as_str().unwrap().to_owned();
     let refused = |metadata| line(&cluster.put(MAP, &map(&metadata))).replace(&uid, "UID");
@@ -49,7 +49,7 @@ fn update_errors() {
 }
 
 #[test]
-fn patch_errors() {
+fn invalid_patches_are_refused() {
     let cluster = with_map();
     let refused = |query: &str, kind, patch| {
         let line = line(&cluster.patch(&format!("{MAP}{query}"), kind, &patch));
@@ -157,7 +157,7 @@ fn scale_of_deployment_reads_and_updates_replicas() {
 }
 
 #[test]
-fn create_errors() {
+fn invalid_creates_are_refused() {
     let cluster = Cluster::new();
     cluster.made(MAPS, &json!({ "metadata": { "name": "a" } }));
     let refused = |object| line(&cluster.post(MAPS, &object));

@@ -74,7 +74,7 @@ fn plan_without_owner_propagates_by_finalizer() {
 }
 
 #[test]
-fn plan_of_deleting_object_handles_dependents() {
+fn plan_of_deleting_object_orphans_or_waits_for_dependents() {
     let blocking = node("y", &["x"], &json!({}));
     let free = node("z", &[], &json!({ "ownerReferences": [owner("x", false)] }));
     let orphan = |uid: &str| GarbageAction::Orphan(uid.to_owned());

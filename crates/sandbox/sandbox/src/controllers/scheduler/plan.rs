@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn needs_binding_only_without_node() {
+    fn needs_binding_with_node_gates_or_other_scheduler_is_false() {
         for (spec, expected) in [
             (json!({}), true),
             (json!({ "schedulerName": "default-scheduler" }), true),

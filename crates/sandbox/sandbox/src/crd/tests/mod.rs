@@ -151,7 +151,7 @@ fn duplicates_of_the_old_list_are_tolerated() {
 }
 
 #[test]
-fn crd_errors() {
+fn invalid_crds_are_refused() {
     let violations = |spec: Value| texts(&Crd::new(&custom(&spec)).unwrap_err());
     assert_snapshot!(violations(json!({ "properties": { "a": {} } })), @r#"
     spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields

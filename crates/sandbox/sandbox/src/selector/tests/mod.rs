@@ -40,7 +40,7 @@ fn label_selector_matches() {
 }
 
 #[test]
-fn label_selector_does_not_match() {
+fn label_selector_with_unmet_requirement_does_not_match() {
     #[rustfmt::skip]
     let selectors = [
         "absent", "!app", "app=", "app=db", "app!=web", "app in (db)", "app notin (web)",
@@ -52,7 +52,7 @@ fn label_selector_does_not_match() {
 }
 
 #[test]
-fn label_selector_errors() {
+fn invalid_label_selectors_are_refused() {
     let mut errors = String::new();
     #[rustfmt::skip]
     let selectors = [
@@ -117,7 +117,7 @@ fn structured(selector: Value) -> Result<LabelSelector, RequirementError> {
 }
 
 #[test]
-fn label_selector_from_structured() {
+fn label_selector_from_structured_matches_as_text() {
     let term = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
     for (selector, selects) in [
         (json!({}), true),
@@ -183,7 +183,7 @@ fn field_selector_matches() {
 }
 
 #[test]
-fn field_selector_errors() {
+fn invalid_field_selectors_are_refused() {
     let mut errors = String::new();
     for selector in [
         "metadata.name",
@@ -208,7 +208,7 @@ fn field_selector_errors() {
 }
 
 #[test]
-fn field_selector_exact() {
+fn exact_with_equality_returns_value() {
     let of = |text| FieldSelector::parse(text, &FIELDS).unwrap();
     let name = "metadata.name";
     assert_eq!(of("metadata.name=x").exact(name), Some("x"));
@@ -218,7 +218,7 @@ fn field_selector_exact() {
 }
 
 #[test]
-fn field_selector_by_crd_field() {
+fn field_selector_of_crd_field_matches() {
     let color = Field::of_json_path(".spec.nodeName");
     assert_eq!(color.label(), "spec.nodeName");
     let selector = FieldSelector::parse("spec.nodeName=", &[color]).unwrap();

@@ -23,7 +23,7 @@ fn list(store: &Store, options: &ListOptions) -> Result<List, ReadError> {
     store.list(&configmaps(), &Selection::default(), options)
 }
 
-/// `a` to `e` in namespace `n`, at revisions 2 to 6.
+/// Store with the `ConfigMaps` `a` to `e` in namespace `n`, at resource versions 2 to 6.
 fn five() -> Store {
     let store = Store::default();
     for (name, app) in [("a", "x"), ("b", "y"), ("c", "x"), ("d", "y"), ("e", "y")] {
@@ -69,7 +69,7 @@ fn pages_have_one_revision() {
 }
 
 #[test]
-fn pages_with_selector() {
+fn pages_with_selector_have_selected_objects() {
     let store = five();
     let labelled = labelled("app=x");
     let first = store.list(&configmaps(), &labelled, &query("", "", 2)).unwrap();
@@ -143,7 +143,7 @@ fn history_evicts_oldest_changes() {
 }
 
 #[test]
-fn query_errors() {
+fn invalid_list_parameters_are_refused() {
     let of = |resource_version, resource_version_match, continue_token| {
         let limit = 0;
         let query = ListQuery { resource_version, resource_version_match, continue_token, limit };
@@ -164,7 +164,7 @@ fn query_errors() {
 }
 
 #[test]
-fn continue_token_errors() {
+fn invalid_continue_tokens_are_refused() {
     let store = five();
     let encode = |json: &str| URL_SAFE_NO_PAD.encode(json);
     let of = |rv: &str, start: &str| {

@@ -12,7 +12,7 @@ fn everything(store: &Store) -> Watcher {
 }
 
 #[test]
-fn watch_from_beginning_and_from_revision() {
+fn watch_from_beginning_and_from_revision_has_later_events() {
     let store = Store::default();
     put(&store, "b", "x");
     put(&store, "a", "x");

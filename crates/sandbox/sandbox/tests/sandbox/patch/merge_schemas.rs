@@ -161,8 +161,8 @@ impl<'d> Comparison<'d> {
             Schema::List(ListSchema { kind, patch_key, .. }) => (kind.clone(), patch_key.clone()),
             _ => (ListKind::Atomic, None),
         };
-        let ours_said = (names(&kind), patch_key);
-        self.expect(ours_said == theirs, || format!("{name} is {ours_said:?}"));
+        let our_keys = (names(&kind), patch_key);
+        self.expect(our_keys == theirs, || format!("{name} is {our_keys:?}"));
         if theirs != (vec!["atomic".to_owned()], None) {
             self.value(&format!("{name}[]"), &property["items"], part(ours, "[]"));
         }

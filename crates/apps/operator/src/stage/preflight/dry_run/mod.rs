@@ -57,7 +57,7 @@ pub struct DryRunTarget<'a> {
 pub struct DryRunSettings {
     /// Time between two requests. With 20 requests per second, 900 objects take less than a minute.
     pub between: Duration,
-    /// Delay before the API server is asked again about objects without a response.
+    /// Delay before objects without a response are tested again.
     pub pause: Duration,
 }
 

@@ -23,7 +23,7 @@ use crate::text;
 /// Maximum bytes of an entry: the limit of a whole ConfigMap.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Annotation of results that no preflight was requested for.
+/// Annotation with the purpose of a preflight that no user requested.
 const PURPOSE_ANNOTATION: &str = "fairway.dev/preflight-purpose";
 
 /// Value of the annotation: the preflight preceded an update.

@@ -42,18 +42,22 @@ pub(super) fn run(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<E
 
 async fn gather(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<Vec<FleetMember>> {
     let parallel = args.members.parallel;
-    let (names, said): (Vec<String>, Vec<Result<ClusterSnapshot, ClusterError>>) =
+    let (names, snapshots): (Vec<String>, Vec<Result<ClusterSnapshot, ClusterError>>) =
         if let Some(dir) = &args.dir {
             let recorded = clusters::recorded(dir)?;
             let read = |member| read_recorded(member, args.at);
-            let said = concurrency::each(&recorded, parallel, printer, read).await;
-            (recorded.into_iter().map(|member| member.name).collect(), said)
+            let snapshots = concurrency::each(&recorded, parallel, printer, read).await;
+            (recorded.into_iter().map(|member| member.name).collect(), snapshots)
         } else {
             let live = clusters::live(&args.members)?;
-            let said = concurrency::each(&live, parallel, printer, read_live).await;
-            (live.into_iter().map(|member| member.name).collect(), said)
+            let snapshots = concurrency::each(&live, parallel, printer, read_live).await;
+            (live.into_iter().map(|member| member.name).collect(), snapshots)
         };
-    Ok(names.into_iter().zip(said).map(|(name, said)| FleetMember { name, said }).collect())
+    Ok(names
+        .into_iter()
+        .zip(snapshots)
+        .map(|(name, snapshot)| FleetMember { name, snapshot })
+        .collect())
 }
 
 /// Reads a live cluster.
@@ -74,7 +78,7 @@ async fn read_recorded(
 async fn read_state(source: &Source) -> anyhow::Result<ClusterSnapshot> {
     let (version, records) = join!(source.cluster_version(), Records::of_source(source));
     let version = version?;
-    let now = source.moment_of(&version).await?.now();
+    let now = source.observation_time_of(&version).await?.now();
     let preflights = of_a_fleet::known(&version, &records, now);
     let preflights_unread = of_a_fleet::unread(&version, &records);
     Ok(ClusterSnapshot { version, preflights, preflights_unread, now })

@@ -19,7 +19,8 @@ use crate::table::Table;
 /// Names in a cell of the table; all of them are listed below it.
 const MAX_NAMES_IN_CELL: usize = 1;
 
-/// More risks would hide the most common ones; the document has all.
+/// Maximum number of risks in the text: more would hide the most common ones. JSON and YAML have
+/// all risks.
 const MAX_RISKS: usize = 10;
 
 /// An empty cell.
@@ -84,8 +85,8 @@ impl Shown<'_> {
             let names = (clusters.join(", "), targets.join(", "));
             let line = format!("{name}: {count} ({}), to {}", names.0, names.1);
             write!(f, "\n  {}", OneLine(&line))?;
-            let said = [message, url].into_iter().flatten();
-            for line in said.flat_map(|text| lines(text)) {
+            let texts = [message, url].into_iter().flatten();
+            for line in texts.flat_map(|text| lines(text)) {
                 write!(f, "\n    {line}")?;
             }
         }

@@ -21,7 +21,7 @@ use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use script::{Action, Step, TOUR, WaitCondition};
 
-/// Each step takes seconds; longer on a slow host.
+/// Timeout of a step, which takes seconds, or longer on a slow host.
 const STEP_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The width of the text.

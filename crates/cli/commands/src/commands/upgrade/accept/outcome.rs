@@ -146,10 +146,10 @@ fn open_risks(
 ) -> Vec<String> {
     let open = risks::names(update).into_iter().filter(|name| {
         let hash = risks::definition_hash(status, name);
-        let standing = acceptance.state(name, &update.release.version, &hash, now);
-        let exposure = Exposure::of(status, update, name, standing.is_accepted());
+        let acceptance_state = acceptance.state(name, &update.release.version, &hash, now);
+        let exposure = Exposure::of(status, update, name, acceptance_state.is_accepted());
         let never_recommended = *name == recommended::NOT_OFFERED_BY_UPDATE_SERVICE.code;
-        exposure != Exposure::NotExposed && (never_recommended || !standing.is_accepted())
+        exposure != Exposure::NotExposed && (never_recommended || !acceptance_state.is_accepted())
     });
     open.map(str::to_owned).collect()
 }

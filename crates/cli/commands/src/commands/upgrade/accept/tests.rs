@@ -180,7 +180,7 @@ fn accept_keeps_requested_update() {
 }
 
 #[test]
-fn removing_last_risk_removes_desired_update() {
+fn removing_last_risk_without_target_removes_desired_update() {
     let mut object = risky();
     accept(&mut object, &["SlowDisks"], Some("{}"));
     for arguments in [&["SlowDisks-"][..], &["--clear"]] {
@@ -343,7 +343,7 @@ fn unknown_names_warn() {
 }
 
 #[test]
-fn refusals() {
+fn accept_with_invalid_terms_or_too_many_risks_is_refused() {
     let refused = |object: &ClusterVersion, arguments: &[&str]| {
         let error = decide(object, &request(arguments), now()).err().expect("a refusal");
         crate::errors::chain(&error).join(": ")
@@ -365,7 +365,7 @@ fn refusals() {
 }
 
 #[test]
-fn conflicting_arguments_are_refused() {
+fn invalid_or_conflicting_arguments_are_refused() {
     let wrong = |arguments: &[&str]| {
         let typed = Typed::try_parse_from([&["accept"], arguments].concat()).unwrap();
         AcceptRequest::of(&typed.args, now()).unwrap_err().to_string()

@@ -1,4 +1,4 @@
-//! Texts of explanations.
+//! Text output of `upgrade explain`.
 
 use std::collections::BTreeMap;
 

@@ -117,7 +117,7 @@ fn write_updates(f: &mut fmt::Formatter<'_>, updates: &[AffectedUpdate]) -> fmt:
         let version = OneLine(&update.version).to_string();
         let recommended = OneLine(&update.recommended);
         let against = if update.effect.blocking { ", because of this risk" } else { "" };
-        let accepted = AcceptanceSuffix(&update.effect.standing);
+        let accepted = AcceptanceSuffix(&update.effect.acceptance_state);
         write!(f, "\n  {version:width$}  Recommended={recommended}{against}{accepted}")?;
     }
     Ok(())
@@ -130,7 +130,7 @@ fn write_acceptance(f: &mut fmt::Formatter<'_>, name: &str, accepted: &Accepted)
         return write!(f, "\n\nNot accepted. To accept it, run `fairway upgrade accept {name}`.");
     }
     write!(f, "\n\nAccepted{}", TermsSuffix(&accepted.terms))?;
-    match &accepted.standing {
+    match &accepted.acceptance_state {
         AcceptanceState::Expired(_) => {
             f.write_str("\n  The acceptance has expired.")?;
         }

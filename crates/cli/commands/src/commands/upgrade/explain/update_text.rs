@@ -101,7 +101,7 @@ fn write_risks(f: &mut fmt::Formatter<'_>, risks: &[RiskOfUpdate]) -> fmt::Resul
     for risk in risks {
         let effect = &risk.effect;
         let (name, sources) = (OneLine(&risk.name), Sources(&risk.sources));
-        let accepted = AcceptanceSuffix(&effect.standing);
+        let accepted = AcceptanceSuffix(&effect.acceptance_state);
         write!(f, "\n  {name}: {}{accepted}; source: {sources}", exposure(effect.exposure))?;
         let condition = risk.applies_condition.as_ref().map(|applies| applies.message.as_str());
         for text in risk.message.as_deref().into_iter().chain(condition.filter(|_| !is_same(risk)))

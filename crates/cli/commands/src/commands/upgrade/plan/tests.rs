@@ -1,4 +1,4 @@
-//! Texts of plans.
+//! Text output of `upgrade plan`.
 
 use std::collections::BTreeMap;
 

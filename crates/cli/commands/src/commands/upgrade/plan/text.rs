@@ -215,7 +215,7 @@ fn is_exposed(risk: &HopRisk) -> bool {
 }
 
 fn is_accepted(risk: &HopRisk) -> bool {
-    risk.standing.is_accepted()
+    risk.acceptance_state.is_accepted()
 }
 
 fn write_risk(
@@ -256,7 +256,7 @@ fn write_risk(
 }
 
 fn exposed(risk: &HopRisk) -> &'static str {
-    match (risk.exposure, &risk.standing) {
+    match (risk.exposure, &risk.acceptance_state) {
         (Exposure::NotEvaluated, _) => "may apply: not evaluated yet",
         (Exposure::Unknown, _) => "may apply: cannot be evaluated",
         (_, AcceptanceState::Expired(_)) => "applies, and its acceptance has expired",

@@ -180,10 +180,10 @@ fn name(report: &PreflightReport) -> String {
 
 fn cell(report: &PreflightReport, name: &str) -> String {
     let found = report.findings.iter().find(|finding| finding.name == name);
-    found.map_or_else(|| "–".to_owned(), standing)
+    found.map_or_else(|| "–".to_owned(), severity_text)
 }
 
-fn standing(finding: &PreflightFinding) -> String {
+fn severity_text(finding: &PreflightFinding) -> String {
     let severity = finding.severity.map_or_else(|| "found".to_owned(), |it| it.to_string());
     match finding {
         _ if finding.is_accepted() => format!("{severity}, accepted"),

@@ -31,7 +31,7 @@ use std::time::Duration;
 use super::change::{self, Change};
 use super::release::RequestTarget;
 use crate::args::upgrade::UpgradeArgs;
-use crate::args::upgrade_preflight::PreflightWish;
+use crate::args::upgrade_preflight::PreflightAction;
 use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
 use crate::output;
@@ -60,15 +60,15 @@ pub(super) fn shapes() -> [Shape; 4] {
 }
 
 pub(super) fn run(
-    action: PreflightWish,
+    action: PreflightAction,
     args: &UpgradeArgs,
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
     match action {
-        PreflightWish::Ask => run_request(args, printer),
-        PreflightWish::DryRun => run_temporary(args, printer),
-        PreflightWish::Status => run_status(args, printer),
-        PreflightWish::Clear => run_clear(args, printer),
+        PreflightAction::Request => run_request(args, printer),
+        PreflightAction::DryRun => run_temporary(args, printer),
+        PreflightAction::Status => run_status(args, printer),
+        PreflightAction::Clear => run_clear(args, printer),
     }
 }
 

@@ -80,7 +80,7 @@ impl PreflightOutcome {
         }
     }
 
-    /// Adds the report after waiting.
+    /// Adds the report, and why waiting ended.
     pub(super) fn followed(self, report: PreflightReport, end: FollowEnd) -> Self {
         let request_state = if end == FollowEnd::Superseded {
             PreflightRequestState::Superseded

@@ -11,7 +11,7 @@ use crate::cluster::kind::CONFIG_MAPS;
 use crate::cluster::{Cluster, OPERATOR_NAMESPACE};
 use crate::source::Source;
 
-/// More targets than users compare.
+/// Maximum number of listed records: more than users compare.
 const MAX_RECORDS: u32 = 64;
 
 /// Stored results of all target releases.

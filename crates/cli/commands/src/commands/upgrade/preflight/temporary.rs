@@ -1,4 +1,5 @@
-//! Preflights that are requested only while the command waits for them.
+//! Temporary preflight requests of `upgrade --dry-run`: the command withdraws its request after
+//! waiting, and restores the previous one.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use super::outcome::{Action, PreflightOutcome};
 use super::request::{PreflightDecision, PreflightRequest};
 use super::{request, withdrawal};
 use crate::args::upgrade::RequestArgs;
-use crate::args::upgrade_preflight::{PreflightArgs, PreflightWish};
+use crate::args::upgrade_preflight::{PreflightAction, PreflightArgs};
 use crate::commands::upgrade::change::Change;
 use crate::commands::upgrade::fixtures::{
     accept, cluster_version, condition, hold, offer, recommended, risk,
@@ -214,7 +214,7 @@ fn outcome_texts() {
 }
 
 #[test]
-fn request_refusals() {
+fn request_without_support_or_target_is_refused() {
     let mut object = ready();
     insta::assert_snapshot!(refusal(&object, &["--to=5.1.0"], false), @"
     1: this cluster is already at 5.1.0
@@ -346,25 +346,28 @@ fn restore_withdraws_only_own_request() {
 
 #[test]
 fn arguments_select_action() {
-    for (arguments, wish) in [
-        (&["--mode=preflight", "--to=5.2.0", "--wait"][..], Some(PreflightWish::Ask)),
-        (&["--mode=preflight", "--to-latest", "--wait=5m"], Some(PreflightWish::Ask)),
-        (&["--to-latest", "--dry-run"], Some(PreflightWish::DryRun)),
-        (&["--to=5.2.0", "--dry-run", "--wait=5m", "--keep-results"], Some(PreflightWish::DryRun)),
-        (&["--status-preflight", "--to=5.2.0"], Some(PreflightWish::Status)),
-        (&["--clear-preflight", "--keep-results", "--dry-run"], Some(PreflightWish::Clear)),
+    for (arguments, action) in [
+        (&["--mode=preflight", "--to=5.2.0", "--wait"][..], Some(PreflightAction::Request)),
+        (&["--mode=preflight", "--to-latest", "--wait=5m"], Some(PreflightAction::Request)),
+        (&["--to-latest", "--dry-run"], Some(PreflightAction::DryRun)),
+        (
+            &["--to=5.2.0", "--dry-run", "--wait=5m", "--keep-results"],
+            Some(PreflightAction::DryRun),
+        ),
+        (&["--status-preflight", "--to=5.2.0"], Some(PreflightAction::Status)),
+        (&["--clear-preflight", "--keep-results", "--dry-run"], Some(PreflightAction::Clear)),
         (&["--to=5.2.0", "--require-preflight=1h", "--wait=2h"], None),
         (&["--to-multi-arch", "--dry-run"], None),
         (&["--clear", "--dry-run"], None),
         (&[], None),
     ] {
         let Typed { request, preflight } = typed(arguments).unwrap();
-        assert_eq!(preflight.wish(&request), Ok(wish), "{arguments:?}");
+        assert_eq!(preflight.action(&request), Ok(action), "{arguments:?}");
     }
 }
 
 #[test]
-fn conflicting_arguments_are_refused() {
+fn invalid_or_conflicting_arguments_are_refused() {
     let refused = [
         &["--mode=preflight"][..],
         &["--mode=Preflight-all", "--to=5.2.0"],
@@ -392,7 +395,7 @@ fn conflicting_arguments_are_refused() {
     let refused = refused.map(|arguments| match typed(arguments) {
         Err(error) => error,
         Ok(Typed { request, preflight }) => {
-            preflight.wish(&request).expect_err(&format!("{arguments:?}")).to_string()
+            preflight.action(&request).expect_err(&format!("{arguments:?}")).to_string()
         }
     });
     insta::assert_snapshot!(refused.join("\n"), @"

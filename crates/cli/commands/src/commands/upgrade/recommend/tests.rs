@@ -1,4 +1,4 @@
-//! Texts about updates.
+//! Text output of `upgrade recommend`.
 
 use fairway_api::{ClusterVersion, Version};
 use fairway_insight::{Alerts, alerts};

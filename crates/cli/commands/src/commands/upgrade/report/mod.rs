@@ -158,7 +158,7 @@ struct Risk {
     /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
-    standing: AcceptanceState,
+    acceptance_state: AcceptanceState,
 }
 
 /// Accepted risk, with its terms.
@@ -174,7 +174,7 @@ struct AcceptedRisk {
     /// Versions of the listed updates with this risk.
     updates: Vec<String>,
     #[serde(skip)]
-    standing: AcceptanceState,
+    acceptance_state: AcceptanceState,
 }
 
 impl Report {
@@ -307,13 +307,13 @@ impl NotRecommended {
         let condition = update.conditions.find(recommended::TYPE);
         let risk = |name: &str| {
             let hash = risks::definition_hash(status, name);
-            let standing = acceptance.state(name, &update.release.version, &hash, now);
+            let acceptance_state = acceptance.state(name, &update.release.version, &hash, now);
             Risk {
                 name: name.to_owned(),
                 url: risks::definition(status, name).map(|risk| risk.url.clone()),
-                exposure: Exposure::of(status, update, name, standing.is_accepted()),
-                acceptance: standing.as_str(),
-                standing,
+                exposure: Exposure::of(status, update, name, acceptance_state.is_accepted()),
+                acceptance: acceptance_state.as_str(),
+                acceptance_state,
             }
         };
         Self {
@@ -345,13 +345,14 @@ fn accepted_risks(
     };
     let accepted = |name: &str| {
         let hash = risks::definition_hash(status, name);
-        let standing = acceptance.state(name, "", &hash, now);
+        let acceptance_state = acceptance.state(name, "", &hash, now);
         AcceptedRisk {
             name: name.to_owned(),
             terms: stored.get(name).and_then(parse_terms).unwrap_or_default(),
-            effective: standing.is_accepted() || matches!(standing, AcceptanceState::OutOfScope(_)),
+            effective: acceptance_state.is_accepted()
+                || matches!(acceptance_state, AcceptanceState::OutOfScope(_)),
             updates: affected_updates(name),
-            standing,
+            acceptance_state,
         }
     };
     acceptance.names().map(accepted).collect()

@@ -281,14 +281,14 @@ impl fmt::Display for Risk {
                 "exposure not reported by the operator"
             }
         };
-        write!(f, "{}: {exposure}{}", OneLine(&self.name), AcceptanceSuffix(&self.standing))
+        write!(f, "{}: {exposure}{}", OneLine(&self.name), AcceptanceSuffix(&self.acceptance_state))
     }
 }
 
 impl fmt::Display for AcceptedRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", OneLine(&self.name), TermsSuffix(&self.terms))?;
-        f.write_str(match &self.standing {
+        f.write_str(match &self.acceptance_state {
             AcceptanceState::Expired(_) => " (expired)",
             AcceptanceState::TermsUnreadable(_) => " (no effect: invalid terms)",
             AcceptanceState::Accepted { changed: true } => " (the risk has changed since)",

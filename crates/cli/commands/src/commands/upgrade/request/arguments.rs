@@ -97,8 +97,8 @@ impl<'a> Confirmation<'a> {
         Self { printer, yes, confirmed: RefCell::default() }
     }
 
-    /// Asks for confirmation of the cautions that need one. After a conflict the change is decided
-    /// again; only new cautions are asked then.
+    /// Asks for confirmation of the cautions that need one. After a conflict, the change is decided
+    /// again, and only new cautions need a confirmation.
     pub(super) fn obtain(&self, outcome: &UpdateOutcome) -> anyhow::Result<()> {
         let mut confirmed = self.confirmed.borrow_mut();
         let open: Vec<&UpdateCaution> = outcome

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn rollback_refusals() {
+    fn rollback_without_valid_previous_release_is_refused() {
         let of = |history: &[&str], change: &dyn Fn(&mut ClusterVersionStatus)| {
             let mut object = cluster(history);
             change(object.status.as_mut().unwrap());

@@ -454,7 +454,7 @@ fn clear_keeps_accepted_risks() {
 }
 
 #[test]
-fn clear_during_rollout_warns_of_consequence() {
+fn clear_during_rollout_warns_of_rollback_or_continuation() {
     let withdrawn = |to: &str, before: &str| {
         let mut object = risky();
         let status = object.status.as_mut().unwrap();
@@ -493,7 +493,7 @@ fn verify_detects_changed_fields() {
 }
 
 #[test]
-fn conflicting_arguments_are_refused() {
+fn invalid_or_conflicting_arguments_are_refused() {
     for arguments in [
         &["--to=latest"][..],
         &["--to=5.1"],

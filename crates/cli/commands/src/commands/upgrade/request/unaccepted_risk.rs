@@ -25,7 +25,7 @@ pub(super) struct UnacceptedRisk {
     /// Page about the risk.
     pub(super) url: Option<String>,
     #[serde(skip)]
-    standing: AcceptanceState,
+    acceptance_state: AcceptanceState,
 }
 
 /// Unaccepted risks of an update that apply or may apply.
@@ -38,21 +38,23 @@ pub(super) fn unaccepted_risks(
     let acceptance = risks::acceptance(cluster_version);
     let risks = risks::names(update).into_iter().map(|name| {
         let definition = risks::definition(status, name);
-        let standing = standing(&acceptance, status, update, name, now);
+        let acceptance_state = acceptance_state(&acceptance, status, update, name, now);
         UnacceptedRisk {
             name: name.to_owned(),
-            exposure: Exposure::of(status, update, name, standing.is_accepted()),
+            exposure: Exposure::of(status, update, name, acceptance_state.is_accepted()),
             message: definition.map(|risk| risk.message.clone()),
             url: definition.map(|risk| risk.url.clone()),
-            standing,
+            acceptance_state,
         }
     });
     risks
-        .filter(|risk| risk.exposure != Exposure::NotExposed && !risk.standing.is_accepted())
+        .filter(|risk| {
+            risk.exposure != Exposure::NotExposed && !risk.acceptance_state.is_accepted()
+        })
         .collect()
 }
 
-fn standing(
+fn acceptance_state(
     acceptance: &Acceptance,
     status: &ClusterVersionStatus,
     update: &ConditionalUpdate,
@@ -66,7 +68,7 @@ fn standing(
 impl UnacceptedRisk {
     /// Whether the risk was never accepted, with any terms.
     pub(super) fn is_new(&self) -> bool {
-        self.standing == AcceptanceState::NotAccepted
+        self.acceptance_state == AcceptanceState::NotAccepted
     }
 
     /// The risk in the document of a refusal.
@@ -76,7 +78,7 @@ impl UnacceptedRisk {
             exposure: self.exposure.into(),
             message: self.message.clone(),
             url: self.url.clone(),
-            acceptance: self.standing.as_str(),
+            acceptance: self.acceptance_state.as_str(),
         }
     }
 
@@ -87,7 +89,7 @@ impl UnacceptedRisk {
         version: &str,
         by: Option<&str>,
     ) -> AcceptanceTerms {
-        let versions = match &self.standing {
+        let versions = match &self.acceptance_state {
             AcceptanceState::OutOfScope(others) => format!("{others} || {version}"),
             _ => version.to_owned(),
         };

@@ -1,4 +1,4 @@
-//! Texts about an update, from recorded files.
+//! Text output of `upgrade status` for recorded clusters.
 
 use std::path::{Path, PathBuf};
 

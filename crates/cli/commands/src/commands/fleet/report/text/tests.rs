@@ -10,9 +10,9 @@ use crate::commands::upgrade::fixtures::{
 use crate::text;
 
 fn member(name: &str, version: ClusterVersion) -> FleetMember {
-    let said =
+    let snapshot =
         ClusterSnapshot { version, preflights: Vec::new(), preflights_unread: None, now: now() };
-    FleetMember { name: name.to_owned(), said: Ok(said) }
+    FleetMember { name: name.to_owned(), snapshot: Ok(snapshot) }
 }
 
 /// At 5.1.0: 5.1.10 is recommended, and 5.2.0 has risks.
@@ -24,8 +24,8 @@ fn risky(risks: &[&str]) -> ClusterVersion {
 }
 
 fn preflight(mut member: FleetMember, result: PreflightResult, findings: &[&str]) -> FleetMember {
-    let said = member.said.as_mut().unwrap();
-    said.preflights.push(Preflight {
+    let snapshot = member.snapshot.as_mut().unwrap();
+    snapshot.preflights.push(Preflight {
         version: "5.2.0".to_owned(),
         result,
         findings: findings.iter().map(|&name| name.to_owned()).collect(),
@@ -40,7 +40,7 @@ fn unread(name: &str) -> FleetMember {
             .to_owned(),
         hint: Some("check that the server is running and reachable".to_owned()),
     };
-    FleetMember { name: name.to_owned(), said: Err(why) }
+    FleetMember { name: name.to_owned(), snapshot: Err(why) }
 }
 
 /// A healthy, a failing, an updating and an unreachable cluster.
@@ -125,7 +125,7 @@ fn control_characters_of_clusters_are_escaped() {
     status.history[0].version = Some("5.1.0\u{7}".to_owned());
     hold(&mut hostile, condition("Failing", true, "Bad\u{9b}", "\u{1b}]0;title\u{7}"));
     let mut members = vec![member("a\u{1b}[0m", hostile), unread("b\u{1b}[0m")];
-    members[1].said =
+    members[1].snapshot =
         Err(ClusterError { message: "no\u{1b}c".into(), hint: Some("\u{1b}c".into()) });
     for width in [20, 200] {
         for targets in [&["5.2.0"][..], &[]] {
@@ -189,7 +189,8 @@ fn preflight_in_progress_is_no_risk() {
 #[test]
 fn unreadable_preflights_are_listed() {
     let mut blind = member("a", cluster_version());
-    blind.said.as_mut().unwrap().preflights_unread = Some("you may not list ConfigMaps".to_owned());
+    blind.snapshot.as_mut().unwrap().preflights_unread =
+        Some("you may not list ConfigMaps".to_owned());
     let text = shown(&[blind], &["5.1.10"], 200);
     insta::assert_snapshot!(text, @"
     CLUSTER  AT     TO      UPDATE       PREFLIGHT

@@ -42,7 +42,7 @@ pub(in super::super) struct PreflightFinding {
     /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
-    pub(super) standing: AcceptanceState,
+    pub(super) acceptance_state: AcceptanceState,
 }
 
 impl PreflightFinding {
@@ -52,7 +52,7 @@ impl PreflightFinding {
     }
 
     pub(in super::super) fn is_accepted(&self) -> bool {
-        self.standing.is_accepted()
+        self.acceptance_state.is_accepted()
     }
 
     /// The finding in the document of a refusal.
@@ -111,7 +111,7 @@ pub(super) struct OtherRisk {
     /// State of the acceptance.
     acceptance: &'static str,
     #[serde(skip)]
-    pub(super) standing: AcceptanceState,
+    pub(super) acceptance_state: AcceptanceState,
 }
 
 impl<'a> PreflightState<'a> {
@@ -129,7 +129,7 @@ impl<'a> PreflightState<'a> {
     ) -> Vec<PreflightFinding> {
         let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let finding = |finding: &Finding| {
-            let standing = self.standing(&finding.name, target);
+            let acceptance_state = self.acceptance_state(&finding.name, target);
             PreflightFinding {
                 name: finding.name.clone(),
                 severity: Some(finding.severity),
@@ -139,8 +139,8 @@ impl<'a> PreflightState<'a> {
                 remediation: given(&finding.remediation),
                 check: given(&finding.check),
                 acceptance_required: finding.blocks_update(),
-                acceptance: standing.as_str(),
-                standing,
+                acceptance: acceptance_state.as_str(),
+                acceptance_state,
             }
         };
         let mut findings: Vec<PreflightFinding> = document.risks.iter().map(finding).collect();
@@ -169,7 +169,7 @@ impl<'a> PreflightState<'a> {
             }
             let is_blocking = applies.reason == Reason::PreflightValidation.to_string()
                 && applies.status == ConditionStatus::True;
-            let is_accepted = self.standing(name, target).is_accepted();
+            let is_accepted = self.acceptance_state(name, target).is_accepted();
             counts.total += 1;
             counts.blocking += usize::from(is_blocking);
             counts.unaccepted += usize::from(is_blocking && !is_accepted);
@@ -188,22 +188,22 @@ impl<'a> PreflightState<'a> {
         let other = |name: &str| {
             let applies = risks::applies_condition(status, update, name);
             let of_preflight = applies.is_some_and(|it| it.reason.starts_with(REASON_PREFIX));
-            let standing = self.standing(name, target);
-            let exposure = Exposure::of(status, update, name, standing.is_accepted());
+            let acceptance_state = self.acceptance_state(name, target);
+            let exposure = Exposure::of(status, update, name, acceptance_state.is_accepted());
             let is_other = !of_preflight && exposure.may_apply();
             is_other.then(|| OtherRisk {
                 name: name.to_owned(),
                 exposure,
                 message: risks::definition(status, name).map(|risk| risk.message.clone()),
-                acceptance: standing.as_str(),
-                standing,
+                acceptance: acceptance_state.as_str(),
+                acceptance_state,
             })
         };
         let is_found = |name: &str| findings.iter().any(|finding| finding.name == name);
         risks::names(update).into_iter().filter(|name| !is_found(name)).filter_map(other).collect()
     }
 
-    fn standing(&self, name: &str, target: &ReleaseReference) -> AcceptanceState {
+    fn acceptance_state(&self, name: &str, target: &ReleaseReference) -> AcceptanceState {
         let hash = self.status().map(|status| risks::definition_hash(status, name));
         let version = target.version.as_deref().unwrap_or_default();
         let acceptance = risks::acceptance(self.cluster_version);

@@ -219,10 +219,10 @@ pub(in super::super) const CLEAR_HINT: &str = "End the preflight with\n  fairway
 const UNSUPPORTED: &str = "The operator of this cluster does not support preflights: ClusterVersion \
                          has no condition PreflightRunning.";
 
-/// Longer names shift the following columns.
+/// Maximum width of the column of check names; longer names shift the following columns.
 const MAX_NAME_WIDTH: usize = 40;
 
-/// Width of the longer value, and two spaces.
+/// Width of the column `SOURCE`: `operator` and two spaces.
 const KIND_WIDTH: usize = 10;
 
 /// Option that limits an acceptance to the version of a release.
@@ -294,7 +294,7 @@ impl fmt::Display for PreflightFinding {
         if self.is_inconclusive() {
             write!(f, ", inconclusive ({})", OneLine(&self.reason))?;
         }
-        write!(f, "{}", AcceptanceSuffix(&self.standing))?;
+        write!(f, "{}", AcceptanceSuffix(&self.acceptance_state))?;
         for line in lines(&self.message) {
             write!(f, "\n    {line}")?;
         }
@@ -311,7 +311,12 @@ impl fmt::Display for PreflightFinding {
 impl fmt::Display for OtherRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exposure = exposure_text(self.exposure);
-        write!(f, "{}: {exposure}{}", OneLine(&self.name), AcceptanceSuffix(&self.standing))?;
+        write!(
+            f,
+            "{}: {exposure}{}",
+            OneLine(&self.name),
+            AcceptanceSuffix(&self.acceptance_state)
+        )?;
         match &self.message {
             Some(message) => write!(f, "\n    {}", OneLine(message)),
             None => Ok(()),

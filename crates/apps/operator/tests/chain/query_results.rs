@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::DeleteParams;
 
 use crate::faults::World;
-use crate::front::Manner;
+use crate::front::Behaviour;
 use crate::support::Operated;
 
 const NAMESPACE: &str = "openshift-cluster-version";
@@ -47,7 +47,7 @@ fn writes(operated: &Operated, since: AuditMark) -> Result<usize> {
 }
 
 /// Waits until the operator has evaluated everything again.
-async fn look_again(operated: &Operated) -> Result<()> {
+async fn wait_for_evaluation(operated: &Operated) -> Result<()> {
     let fetches = r#"fairway_operator_graph_fetches_total{outcome="Unchanged"}"#;
     let so_far = operated.sample(fetches).await?;
     operated.reaches(fetches, so_far + 2.0).await
@@ -74,7 +74,7 @@ async fn query_results_are_stored_once() -> Result<()> {
         stored,
         ["risk_one Matches {} 1 Some(3600)", "risk_two DoesNotMatch {} 0 Some(3600)"]
     );
-    look_again(&world.operated).await?;
+    wait_for_evaluation(&world.operated).await?;
     assert_eq!(writes(&world.operated, mark)?, 1);
     world.operated.stop().await
 }
@@ -83,7 +83,7 @@ async fn query_results_are_stored_once() -> Result<()> {
 async fn query_failure_is_stored_when_it_starts_and_ends() -> Result<()> {
     let mut world = World::new().await?;
     forget(&world.operated).await?;
-    world.telemetry.front.behaves(Manner::Status(503));
+    world.telemetry.front.behaves(Behaviour::Status(503));
     world.operated.start();
     let failed = |noted: &Evaluations| {
         let failed = |why: &EvaluationOutcome| matches!(why, EvaluationOutcome::Failed(why) if why.contains("503"));
@@ -92,11 +92,11 @@ async fn query_failure_is_stored_when_it_starts_and_ends() -> Result<()> {
     let first = noted(&world.operated, failed).await?;
     let mark = world.operated.cluster.audit_log()?.mark()?;
     world.operated.reaches("cluster_operator_promql_failed_evaluations_total", 4.0).await?;
-    look_again(&world.operated).await?;
+    wait_for_evaluation(&world.operated).await?;
     assert_eq!(writes(&world.operated, mark)?, 0, "a repeated failure is not written");
     assert_eq!(noted(&world.operated, failed).await?, first);
 
-    world.telemetry.front.behaves(Manner::Well);
+    world.telemetry.front.behaves(Behaviour::Forward);
     let answered = |noted: &Evaluations| {
         let of = |query| noted.get(query).map(|one| one.conclusion.clone());
         of("risk_one") == Some(EvaluationOutcome::Matches)

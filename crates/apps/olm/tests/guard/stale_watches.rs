@@ -17,9 +17,9 @@ const NO_VERSION: &str = "False ErrorCheckingOperatorCompatibility: Encountered 
 
 /// Settings with short timeouts, but longer than lists take on a slow host.
 fn hasty(platform: &Platform) -> Result<Settings> {
-    let moment = Duration::from_secs(5);
-    let patience = StalenessTimeouts { first_word: moment, blind: moment };
-    Ok(Settings { patience, ..platform.settings()? })
+    let limit = Duration::from_secs(5);
+    let staleness = StalenessTimeouts { first_status: limit, stale_watch: limit };
+    Ok(Settings { staleness, ..platform.settings()? })
 }
 
 #[tokio::test]

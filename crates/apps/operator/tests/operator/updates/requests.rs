@@ -94,7 +94,7 @@ async fn other_spec_changes_send_no_request() {
 }
 
 #[tokio::test]
-async fn multi_architecture_request_asks_for_it() {
+async fn multi_architecture_request_queries_arch_multi() {
     let service = Service::start(|_| leads_to(&["5.1.1"])).await;
     let stage = Stage::start(&service.url(), single_request());
     stage.until_offered(&["5.1.1"]).await;
