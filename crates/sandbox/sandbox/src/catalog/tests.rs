@@ -128,7 +128,6 @@ fn aggregated_discovery_documents() {
     insta::assert_snapshot!(gadgets, @r#"{"metadata":{"name":"x.test"},"versions":[{"freshness":"Current","resources":[{"resource":"gadgets","responseKind":{"group":"x.test","kind":"Gadget","version":"v1"},"scope":"Namespaced","shortNames":["gd"],"singularResource":"gadget","verbs":["create","delete","deletecollection","get","list","patch","update","watch"]}],"version":"v1"},{"freshness":"Current","resources":[{"resource":"gadgets","responseKind":{"group":"x.test","kind":"Gadget","version":"v1beta1"},"scope":"Namespaced","shortNames":["gd"],"singularResource":"gadget","verbs":["create","delete","deletecollection","get","list","patch","update","watch"]}],"version":"v1beta1"}]}"#);
 }
 
-/// The integration test has the responses of an API server to most of these.
 #[test]
 fn parse_by_method_path_and_query() {
     let mut catalog = with_gadgets();
