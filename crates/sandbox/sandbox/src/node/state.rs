@@ -314,18 +314,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn failed_init_container_with_policy_never_starts_nothing() {
-        let (mut slots, policy) = slots(json!({
-            "restartPolicy": "Never",
-            "initContainers": [{ "name": "a" }],
-            "containers": [{ "name": "b" }],
-        }));
-        slots[0].state = ended(1, 1);
-        assert_eq!(compute_actions(&slots, policy, at(5)), PodActions::default());
-        assert_eq!(slots[0].outcome(policy), Some(false));
-    }
-
-    #[test]
     fn restart_policy_determines_restarts() {
         for (policy, code, restarts) in [
             ("Always", 0, true),
