@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::plan::{Backoff, JobAction, JobPlan, plan};
-use super::status::{JobEvent, is_finished};
+use super::status::is_finished;
 use super::tracking::{FINALIZER, is_tracked};
 use crate::controllers::pod;
 
@@ -41,13 +41,11 @@ struct Simulation {
     created: usize,
     backoff: Backoff,
     now: Timestamp,
-    events: Vec<JobEvent>,
 }
 
 impl Simulation {
     fn new(job: Job) -> Self {
-        let (pods, events) = (Vec::new(), Vec::new());
-        Self { job, pods, created: 0, backoff: Backoff::default(), now: start(), events }
+        Self { job, pods: Vec::new(), created: 0, backoff: Backoff::default(), now: start() }
     }
 
     fn step(&mut self) -> JobPlan {
@@ -61,7 +59,6 @@ impl Simulation {
         }
         self.job.status = Some(plan.status.clone());
         self.backoff = plan.backoff;
-        self.events.extend(plan.events.clone());
         for pod in &plan.untrack {
             self.untrack(pod);
         }
@@ -132,46 +129,10 @@ impl Simulation {
         (number(status.active), number(status.succeeded), number(status.failed))
     }
 
-    fn conditions(&self) -> Vec<String> {
-        let status = self.job.status.as_ref().unwrap();
-        let record = |it: &k8s_openapi::api::batch::v1::JobCondition| {
-            format!("{}={} {}", it.type_, it.status, it.reason.as_deref().unwrap())
-        };
-        status.conditions.iter().flatten().map(record).collect()
-    }
-
     fn change(&mut self, spec: &Value) {
         let mut job = json!(self.job);
         json_patch::merge(&mut job["spec"], spec);
         self.job = serde_json::from_value(job).unwrap();
-    }
-}
-
-#[test]
-fn parallelism_limits_active_pods() {
-    let cases: &[(Value, &[&str], usize, usize)] = &[
-        (json!({ "parallelism": 3, "completions": 5 }), &[], 3, 3),
-        (json!({ "parallelism": 3, "completions": 2 }), &[], 2, 2),
-        (json!({ "parallelism": 0, "completions": 2 }), &[], 0, 0),
-        (json!({ "parallelism": 3, "completions": 5 }), &["Succeeded"], 3, 4),
-        (json!({ "parallelism": 3, "completions": 3 }), &["Succeeded"], 2, 3),
-        (json!({ "parallelism": 2, "completions": 0 }), &[], 0, 0),
-        (json!({ "parallelism": 2, "completions": "none" }), &[], 2, 2),
-        (json!({ "parallelism": 2, "completions": "none" }), &["Succeeded"], 1, 2),
-        (json!({ "parallelism": 2, "completions": "none" }), &["Succeeded", "Failed"], 0, 2),
-    ];
-    for (spec, ends, active, created) in cases {
-        let mut simulation = Simulation::new(job(spec));
-        simulation.settle();
-        for phase in *ends {
-            simulation.end(0, phase);
-            simulation.settle();
-        }
-        assert_eq!(
-            (simulation.active(), simulation.created),
-            (*active, *created),
-            "{spec} {ends:?}"
-        );
     }
 }
 
@@ -186,36 +147,6 @@ fn job_without_completions_completes_after_first_success() {
     simulation.settle();
     assert_eq!(simulation.numbers(), (0, 1, 1));
     assert!(is_finished(&simulation.job));
-}
-
-#[test]
-fn failures_back_off_until_limit() {
-    let mut simulation = Simulation::new(job(&json!({ "backoffLimit": 2 })));
-    simulation.settle();
-    simulation.end(0, "Failed");
-    simulation.settle();
-    assert_eq!((simulation.created, simulation.numbers()), (1, (0, 0, 1)));
-    assert_eq!(simulation.step().requeue_at, Some(after(10)));
-    simulation.now = after(10);
-    simulation.settle();
-    assert_eq!(simulation.created, 2);
-    simulation.end(0, "Failed");
-    simulation.settle();
-    assert_eq!(simulation.step().requeue_at, Some(after(30)));
-    simulation.now = after(30);
-    simulation.settle();
-    simulation.end(0, "Failed");
-    simulation.settle();
-    assert_eq!((simulation.created, simulation.numbers()), (3, (0, 0, 3)));
-    assert_eq!(
-        simulation.conditions(),
-        ["FailureTarget=True BackoffLimitExceeded", "Failed=True BackoffLimitExceeded"]
-    );
-    let message = "Job has reached the specified backoff limit";
-    assert_eq!(
-        simulation.events,
-        [JobEvent::Failed("BackoffLimitExceeded".into(), message.into())]
-    );
 }
 
 #[test]
