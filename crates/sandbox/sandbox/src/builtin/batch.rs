@@ -1,14 +1,14 @@
-//! Jobs, `CronJobs` and their schedules.
+//! Jobs.
 
 use serde_json::{Value, json};
 
 use super::validation::{
-    ErrorList, Errors, IMMUTABLE, immutable, labels_in_go, non_negative, one_of,
+    ErrorList, Errors, IMMUTABLE, immutable, labels_in_go, non_negative,
     selector as check_selector, selector_in_go, unsupported,
 };
 use super::value::{default, get, get_mut, items_mut, object_at, set, text};
 use super::{DEFAULT_RULES, Generation, Rules, pod, workload};
-use crate::field_error::{FieldError, FieldPath};
+use crate::field_error::FieldPath;
 
 pub(super) const JOB: Rules = Rules {
     default: default_job,
@@ -101,7 +101,6 @@ fn validate_job(job: &Value) -> Errors {
     errors
 }
 
-/// Validates a Job spec, also that of a `CronJob`'s `jobTemplate`.
 fn validate_job_spec(spec: &Value, path: &FieldPath, errors: &mut Errors) {
     const NUMBERS: [&str; 5] = [
         "parallelism",
@@ -152,132 +151,4 @@ fn validate_update(new: &Value, old: &Value) -> Errors {
         errors.invalid_as(path.field("selector"), shown, IMMUTABLE);
     }
     errors
-}
-
-pub(super) const CRON_JOB: Rules = Rules {
-    default: default_cron_job,
-    generation: Generation::Of(&["spec"]),
-    validate: validate_cron_job,
-    ..DEFAULT_RULES
-};
-
-/// Jobs append 11 characters to the name, and the result has to be a label value.
-const MAX_NAME: usize = 52;
-
-fn default_cron_job(cron_job: &mut Value) {
-    let Some(spec) = get_mut(cron_job, "spec") else { return };
-    default(spec, "concurrencyPolicy", "Allow");
-    default(spec, "suspend", false);
-    default(spec, "successfulJobsHistoryLimit", 3);
-    default(spec, "failedJobsHistoryLimit", 1);
-    pod::default_template(&mut spec["jobTemplate"]["spec"]["template"]);
-}
-
-fn validate_cron_job(cron_job: &Value) -> Errors {
-    let mut errors = Errors::new();
-    let path = FieldPath::new("spec");
-    let spec = &cron_job["spec"];
-    let name = text(&cron_job["metadata"], "name");
-    if name.len() > MAX_NAME {
-        let why = format!("must be no more than {MAX_NAME} characters");
-        errors.invalid("metadata.name", name, why);
-    }
-    match text(spec, "schedule") {
-        "" => errors.required(path.field("schedule")),
-        schedule => {
-            if let Err(problem) = validate_schedule(schedule) {
-                errors.invalid(path.field("schedule"), schedule, problem);
-            }
-        }
-    }
-    let numbers =
-        ["startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"];
-    non_negative(spec, &numbers, &path, &mut errors);
-    let policies = ["Allow", "Forbid", "Replace"];
-    one_of(spec, "concurrencyPolicy", &policies, &path, &mut errors);
-    let template = path.field("jobTemplate").field("spec");
-    let job = &spec["jobTemplate"]["spec"];
-    validate_job_spec(job, &template, &mut errors);
-    if job["manualSelector"] == true {
-        let supported = ["nil", "false"].map(Value::from);
-        let at = template.field("manualSelector");
-        errors.push(FieldError::not_supported(at, true, &supported));
-    }
-    errors
-}
-
-/// Minimum and maximum of each field of a cron schedule, and the names of values.
-const FIELDS: [(u32, u32, &[&str]); 5] =
-    [(0, 59, &[]), (0, 23, &[]), (1, 31, &[]), (1, 12, &MONTHS), (0, 6, &DAYS)];
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-const NICKNAMES: [&str; 7] =
-    ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
-
-/// Validates a schedule; the error is the message of the API server (robfig/cron).
-fn validate_schedule(schedule: &str) -> Result<(), String> {
-    if schedule.starts_with('@') {
-        return nickname(schedule);
-    }
-    let fields: Vec<_> = schedule.split_whitespace().collect();
-    if fields.len() != FIELDS.len() {
-        return Err(format!("Expected exactly 5 fields, found {}: {schedule}", fields.len()));
-    }
-    for (field, (min, max, supported)) in fields.into_iter().zip(FIELDS) {
-        field.split(',').try_for_each(|range| range_of(range, min, max, supported))?;
-    }
-    Ok(())
-}
-
-fn nickname(schedule: &str) -> Result<(), String> {
-    let is_period = schedule.strip_prefix("@every ").is_some_and(|period| !period.is_empty());
-    if NICKNAMES.contains(&schedule) || is_period {
-        Ok(())
-    } else {
-        Err(format!("Unrecognized descriptor: {schedule}"))
-    }
-}
-
-fn range_of(range: &str, min: u32, max: u32, supported: &[&str]) -> Result<(), String> {
-    let (values, step) = match range.split_once('/') {
-        Some((_, step)) if step.contains('/') => return Err(format!("Too many slashes: {range}")),
-        Some((values, step)) => (values, Some(step)),
-        None => (range, None),
-    };
-    let (start, end) = match values.split_once('-') {
-        _ if values == "*" || values == "?" => (min, max),
-        Some((_, end)) if end.contains('-') => return Err(format!("Too many hyphens: {range}")),
-        Some((start, end)) => (number(start, min, supported)?, number(end, min, supported)?),
-        None => {
-            let start = number(values, min, supported)?;
-            (start, if step.is_some() { max } else { start })
-        }
-    };
-    if let Some(step) = step
-        && number(step, 0, &[])? == 0
-    {
-        return Err(format!("Step of range should be a positive number: {range}"));
-    }
-    if start < min {
-        return Err(format!("Beginning of range ({start}) below minimum ({min}): {range}"));
-    }
-    if end > max {
-        return Err(format!("End of range ({end}) above maximum ({max}): {range}"));
-    }
-    if start > end {
-        return Err(format!("Beginning of range ({start}) beyond end of range ({end}): {range}"));
-    }
-    Ok(())
-}
-
-/// A number, or the number that a name stands for.
-fn number(text: &str, first: u32, supported: &[&str]) -> Result<u32, String> {
-    let value = (first..).zip(supported).find(|(_, value)| text.eq_ignore_ascii_case(value));
-    match (value, text.parse()) {
-        (Some((number, _)), _) | (None, Ok(number)) => Ok(number),
-        (None, Err(_)) => Err(format!(
-            "Failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"
-        )),
-    }
 }

@@ -1,10 +1,9 @@
-//! Namespaces, Nodes, Events, Leases, `PriorityClasses` and `PodDisruptionBudgets`.
+//! Namespaces, Nodes, Events, Leases and `PriorityClasses`.
 
 use serde_json::{Value, json};
 
 use super::validation::{
-    ErrorList, Errors, amount, finalizer, immutable, max_100_percent, non_negative, one_of,
-    qualified, required, selector, unsupported,
+    ErrorList, Errors, finalizer, non_negative, qualified, required, unsupported,
 };
 use super::value::{copy, default, get, get_mut, items, object_at, set, text};
 use super::{DEFAULT_RULES, Generation, Rules};
@@ -172,68 +171,9 @@ fn validate_lease(lease: &Value) -> Errors {
     errors
 }
 
+/// Pods inherit the preemption policy of their class.
 pub(super) const PRIORITY_CLASS: Rules = Rules {
     default: |class| default(class, "preemptionPolicy", "PreemptLowerPriority"),
-    validate: validate_priority_class,
-    validate_update,
     generation: Generation::Fixed,
     ..DEFAULT_RULES
 };
-
-/// Maximum of user-defined priorities; higher values are reserved for the system.
-const MAX_VALUE: i64 = 1_000_000_000;
-const SYSTEM_CLASSES: [(&str, i64); 2] =
-    [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-
-fn validate_priority_class(class: &Value) -> Errors {
-    let mut errors = Errors::new();
-    let name = text(&class["metadata"], "name");
-    let value = class["value"].as_i64().unwrap_or_default();
-    if SYSTEM_CLASSES.contains(&(name, value)) {
-        return errors;
-    }
-    if name.starts_with("system-") {
-        let why = format!(
-            "priority class names with 'system-' prefix are reserved for system use only. error: \
-             {name} is not a known system priority class"
-        );
-        errors.forbidden("metadata.name", why);
-    }
-    if value > MAX_VALUE {
-        let why = format!("maximum allowed value of a user defined priority is {MAX_VALUE}");
-        errors.forbidden("value", why);
-    }
-    let policies = ["PreemptLowerPriority", "Never"];
-    one_of(class, "preemptionPolicy", &policies, &FieldPath::default(), &mut errors);
-    errors
-}
-
-fn validate_update(new: &Value, old: &Value) -> Errors {
-    let mut errors = Errors::new();
-    if new["value"] != old["value"] {
-        errors.forbidden("Value", "may not be changed in an update.");
-    }
-    immutable(new, old, "preemptionPolicy", &FieldPath::default(), &mut errors);
-    errors
-}
-
-pub(super) const DISRUPTION_BUDGET: Rules = Rules {
-    validate: validate_disruption_budget,
-    generation: Generation::Of(&["spec"]),
-    ..DEFAULT_RULES
-};
-
-fn validate_disruption_budget(budget: &Value) -> Errors {
-    let mut errors = Errors::new();
-    let path = FieldPath::new("spec");
-    let spec = &budget["spec"];
-    if get(spec, "minAvailable").is_some() && get(spec, "maxUnavailable").is_some() {
-        errors.invalid(&path, spec.clone(), "minAvailable and maxUnavailable cannot be both set");
-    }
-    for field in ["minAvailable", "maxUnavailable"] {
-        amount(spec, field, &path, &mut errors);
-        max_100_percent(spec, field, &path, &mut errors);
-    }
-    selector(&spec["selector"], &path.field("selector"), &mut errors);
-    errors
-}

@@ -1,13 +1,11 @@
-//! Extensions of the API: CRDs, `APIServices` and webhook configurations. `definition` compiles the
-//! schemas of CRDs.
+//! Extensions of the API: CRDs and validating webhooks. `crd` compiles the schemas of CRDs.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::validation::{
-    ErrorList, Errors, duplicates, immutable, invalid, one_of, required, selector, strings_in_go,
-    unsupported,
+    ErrorList, Errors, duplicates, immutable, invalid, one_of, selector, strings_in_go, unsupported,
 };
 use super::value::{default, get, get_mut, items, items_mut, text};
 use super::{DEFAULT_RULES, Generation, Rules};
@@ -95,77 +93,15 @@ fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-pub(super) const API_SERVICE: Rules = Rules {
-    default: default_api_service,
-    validate: validate_api_service,
-    metadata_immutable_in_status: &["labels", "annotations", "ownerReferences", "finalizers"],
-    ..DEFAULT_RULES
-};
-
-fn default_api_service(service: &mut Value) {
-    if let Some(service) = get_mut(service, "spec").and_then(|spec| get_mut(spec, "service")) {
-        default(service, "port", SERVICE_PORT);
-    }
-}
-
-fn validate_api_service(service: &Value) -> Errors {
-    let mut errors = Errors::new();
-    let path = FieldPath::new("spec");
-    let spec = &service["spec"];
-    let name = text(&service["metadata"], "name");
-    let expected = format!("{}.{}", text(spec, "version"), text(spec, "group"));
-    if name != expected {
-        let why = format!("must be `spec.version+\".\"+spec.group`: {expected:?}");
-        errors.invalid("metadata.name", name, why);
-    }
-    for (field, limit) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
-        let priority = spec[field].as_i64().unwrap_or_default();
-        if !(1..=limit).contains(&priority) {
-            let why = format!("must be positive and less than {limit}");
-            errors.invalid(path.field(field), priority, why);
-        }
-    }
-    let unverified = spec["insecureSkipTLSVerify"] == true;
-    let has_bundle = get(spec, "caBundle").is_some();
-    let at = path.field("insecureSkipTLSVerify");
-    match get(spec, "service") {
-        None => {
-            if has_bundle {
-                let why = "local APIServices may not have a caBundle";
-                errors.invalid(path.field("caBundle"), spec["caBundle"].clone(), why);
-            }
-            if unverified {
-                errors.invalid(at, true, "local APIServices may not have insecureSkipTLSVerify");
-            }
-        }
-        Some(target) => {
-            for field in ["namespace", "name"] {
-                required(target, field, &path.field("service"), &mut errors);
-            }
-            if unverified && has_bundle {
-                errors.invalid(at, true, "may not be true if caBundle is present");
-            }
-        }
-    }
-    errors
-}
-
 pub(super) const VALIDATING: Rules = Rules {
     default: default_validating,
     generation: Generation::Of(&["webhooks"]),
     validate: validate_validating,
     ..DEFAULT_RULES
 };
-pub(super) const MUTATING: Rules =
-    Rules { default: default_mutating, validate: validate_mutating, ..VALIDATING };
 
 /// Default port of a webhook service.
 pub(super) const SERVICE_PORT: i32 = 443;
-
-fn default_mutating(configuration: &mut Value) {
-    default_validating(configuration);
-    items_mut(configuration, "webhooks").for_each(|it| default(it, "reinvocationPolicy", "Never"));
-}
 
 fn default_validating(configuration: &mut Value) {
     for webhook in items_mut(configuration, "webhooks") {
@@ -183,15 +119,6 @@ fn default_validating(configuration: &mut Value) {
 
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-
-fn validate_mutating(configuration: &Value) -> Errors {
-    let mut errors = validate_validating(configuration);
-    for (index, webhook) in items(configuration, "webhooks").iter().enumerate() {
-        let at = FieldPath::new("webhooks").index(index);
-        one_of(webhook, "reinvocationPolicy", &["IfNeeded", "Never"], &at, &mut errors);
-    }
-    errors
-}
 
 fn validate_validating(configuration: &Value) -> Errors {
     let mut errors = Errors::new();

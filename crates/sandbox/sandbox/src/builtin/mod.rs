@@ -1,19 +1,19 @@
 //! Built-in kinds: decoding, defaulting, validation and update rules of their objects.
 //!
 //! [`kind`] finds a [`Kind`], which has the rules. One module contains the rules of one kind or of
-//! a few related kinds.
+//! a few related kinds. Kinds without users here have no module: their objects are decoded into their
+//! types and stored.
 //!
 //! | module | content |
 //! | --- | --- |
 //! | `kinds` | table of the built-in kinds |
 //! | `decode` | decoding into the Go types of the API server and back |
 //! | `pod` | pods and pod templates |
-//! | `workload`, `batch` | Deployments, ReplicaSets, DaemonSets, `StatefulSets`, Jobs, `CronJobs` |
-//! | `service`, `networking` | Services, Endpoints, Ingresses, `NetworkPolicies` |
-//! | `config`, `storage`, `quota` | `ConfigMaps`, Secrets, volumes, quotas and limits |
+//! | `workload`, `batch` | Deployments, ReplicaSets, DaemonSets, Jobs |
+//! | `service`, `config` | Services, `ConfigMaps`, Secrets |
 //! | `access` | RBAC objects, access reviews, token requests |
-//! | `cluster` | Namespaces, Nodes, Events, Leases, priorities, disruption budgets |
-//! | `extension` | CRDs, `APIServices`, webhook configurations |
+//! | `cluster` | Namespaces, Nodes, Events, Leases, priorities |
+//! | `extension` | CRDs, validating webhooks |
 //! | `validation`, `quantity`, `value` | shared validation, resource quantities, JSON fields |
 
 mod access;
@@ -23,12 +23,9 @@ mod config;
 mod decode;
 mod extension;
 mod kinds;
-mod networking;
 mod pod;
 mod quantity;
-mod quota;
 mod service;
-mod storage;
 #[cfg(test)]
 mod tests;
 mod validation;
@@ -106,6 +103,9 @@ const DEFAULT_RULES: Rules = Rules {
     metadata_immutable_in_status: &[],
     status_on_create: false,
 };
+
+/// The same, for a kind whose objects have a generation.
+const SPEC_RULES: Rules = Rules { generation: Generation::Of(&["spec"]), ..DEFAULT_RULES };
 
 /// The built-in kind with this group and name.
 pub fn kind(group: &str, kind: &str) -> Option<&'static Kind> {

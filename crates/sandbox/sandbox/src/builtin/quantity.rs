@@ -95,11 +95,6 @@ impl Quantity {
         self.nanos < 0
     }
 
-    /// Whether the quantity is zero.
-    pub(crate) fn is_zero(self) -> bool {
-        self.nanos == 0
-    }
-
     /// Whether the quantity is an integer.
     pub(crate) fn is_whole(self) -> bool {
         self.nanos % NANOS == 0

@@ -1,4 +1,4 @@
-//! Services and Endpoints.
+//! Services.
 
 use std::net::IpAddr;
 
@@ -191,49 +191,5 @@ fn update(service: &mut Value, old: &Value, _: Option<Subresource>) {
     }
     if text(new, "clusterIP") == text(old, "clusterIP") {
         copy(new, "clusterIPs", old);
-    }
-}
-
-pub(super) const ENDPOINTS: Rules =
-    Rules { default: default_endpoints, validate: validate_endpoints, ..DEFAULT_RULES };
-
-fn default_endpoints(endpoints: &mut Value) {
-    for subset in items_mut(endpoints, "subsets") {
-        items_mut(subset, "ports").for_each(|port| default(port, "protocol", "TCP"));
-    }
-}
-
-fn validate_endpoints(endpoints: &Value) -> Errors {
-    let mut errors = Errors::new();
-    let path = FieldPath::new("subsets");
-    for (index, subset) in items(endpoints, "subsets").iter().enumerate() {
-        let at = path.index(index);
-        let lists = ["addresses", "notReadyAddresses"];
-        if lists.iter().all(|list| items(subset, list).is_empty()) {
-            errors.required_because(&at, "must specify `addresses` or `notReadyAddresses`");
-        }
-        for list in lists {
-            for (index, address) in items(subset, list).iter().enumerate() {
-                let at = at.field(list).index(index).field("ip");
-                let address = text(address, "ip");
-                ip_address(address, &at, &mut errors);
-                special_address(address, &at, &mut errors);
-            }
-        }
-        endpoints_ports(items(subset, "ports"), &at.field("ports"), &mut errors);
-    }
-    errors
-}
-
-fn endpoints_ports(ports: &[Value], path: &FieldPath, errors: &mut Errors) {
-    for (index, port) in ports.iter().enumerate() {
-        let at = path.index(index);
-        match text(port, "name") {
-            "" if ports.len() > 1 => errors.required(at.field("name")),
-            "" => {}
-            name => invalid(&at.field("name"), name, label(name), errors),
-        }
-        port_number(&port["port"], &at.field("port"), errors);
-        one_of(port, "protocol", &["SCTP", "TCP", "UDP"], &at, errors);
     }
 }

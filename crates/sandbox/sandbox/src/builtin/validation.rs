@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::value::{items, text};
 use crate::field_error::{FieldError, FieldPath};
@@ -324,14 +324,6 @@ pub(super) fn duplicates<'a>(
             errors.duplicate(path, value);
         }
     }
-}
-
-/// A copy without the given fields.
-pub(super) fn without(object: &Value, fields: &[&str]) -> Map<String, Value> {
-    let kept = object.as_object().into_iter().flatten();
-    kept.filter(|(name, _)| !fields.contains(&name.as_str()))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
 }
 
 /// Requires an IP address.

@@ -1,4 +1,4 @@
-//! Deployments, ReplicaSets, DaemonSets and `StatefulSets`.
+//! Deployments, ReplicaSets and DaemonSets.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as Structured;
 use serde::Deserialize;
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::validation::{
     ErrorList, Errors, IMMUTABLE, amount, int_or_string, labels_in_go, max_100_percent,
-    non_negative, percent, selector, selector_in_go, unsupported, without,
+    non_negative, percent, selector, selector_in_go, unsupported,
 };
-use super::value::{default, get, get_mut, items_mut, object_at, text};
-use super::{DEFAULT_RULES, Generation, Rules, pod, storage};
+use super::value::{default, get, get_mut, object_at, text};
+use super::{DEFAULT_RULES, Generation, Rules, pod};
 use crate::catalog::Subresource;
 use crate::field_error::{FieldError, FieldPath};
 use crate::selector::LabelSelector;
@@ -293,86 +293,4 @@ fn daemon_set_rolling(rolling: &Value, path: &FieldPath, errors: &mut Errors) {
             "may not be set when maxUnavailable is non-zero",
         );
     }
-}
-
-pub(super) const STATEFUL_SET: Rules = Rules {
-    default: default_stateful_set,
-    validate: validate_stateful_set,
-    validate_update: validate_stateful_set_update,
-    generation: Generation::Of(&["spec"]),
-    ..DEFAULT_RULES
-};
-
-fn default_stateful_set(set: &mut Value) {
-    let Some(spec) = get_mut(set, "spec") else { return };
-    default(spec, "replicas", 1);
-    default(spec, "revisionHistoryLimit", 10);
-    default(spec, "podManagementPolicy", "OrderedReady");
-    default(spec, "persistentVolumeClaimRetentionPolicy", json!({}));
-    if let Some(retention) = get_mut(spec, "persistentVolumeClaimRetentionPolicy") {
-        default(retention, "whenDeleted", "Retain");
-        default(retention, "whenScaled", "Retain");
-    }
-    if let Some(strategy) = get_mut(spec, "updateStrategy") {
-        default(strategy, "type", "RollingUpdate");
-        if text(strategy, "type") == "RollingUpdate" {
-            default(strategy, "rollingUpdate", json!({}));
-            default(&mut strategy["rollingUpdate"], "partition", 0);
-        }
-    }
-    for claim in items_mut(spec, "volumeClaimTemplates") {
-        default(claim, "apiVersion", "v1");
-        default(claim, "kind", "PersistentVolumeClaim");
-        (storage::CLAIM.default)(claim);
-    }
-    pod::default_template(&mut spec["template"]);
-}
-
-fn validate_stateful_set(set: &Value) -> Errors {
-    let mut errors = Errors::new();
-    let path = FieldPath::new("spec");
-    let spec = &set["spec"];
-    let policy = text(spec, "podManagementPolicy");
-    if !matches!(policy, "OrderedReady" | "Parallel") {
-        let why = "must be 'OrderedReady' or 'Parallel'";
-        errors.invalid(path.field("podManagementPolicy"), policy, why);
-    }
-    let strategy = &spec["updateStrategy"];
-    let at = path.field("updateStrategy");
-    non_negative(
-        &strategy["rollingUpdate"],
-        &["partition"],
-        &at.field("rollingUpdate"),
-        &mut errors,
-    );
-    let kind = text(strategy, "type");
-    if !matches!(kind, "RollingUpdate" | "OnDelete") {
-        let shown = format!(
-            "apps.StatefulSetUpdateStrategy{{Type:{kind:?}, \
-             RollingUpdate:(*apps.RollingUpdateStatefulSetStrategy)(nil)}}"
-        );
-        errors.invalid_as(at, shown, "must be 'RollingUpdate' or 'OnDelete'");
-    }
-    non_negative(spec, &["replicas"], &path, &mut errors);
-    validate_workload(spec, "statefulset", &path, &mut errors);
-    errors
-}
-
-fn validate_stateful_set_update(new: &Value, old: &Value) -> Errors {
-    const MUTABLE: [&str; 7] = [
-        "replicas",
-        "ordinals",
-        "template",
-        "updateStrategy",
-        "persistentVolumeClaimRetentionPolicy",
-        "minReadySeconds",
-        "revisionHistoryLimit",
-    ];
-    if without(&new["spec"], &MUTABLE) == without(&old["spec"], &MUTABLE) {
-        return Errors::new();
-    }
-    let why = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
-        'template', 'updateStrategy', 'revisionHistoryLimit', \
-        'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
-    vec![FieldError::forbidden("spec", why)]
 }

@@ -1,6 +1,6 @@
 //! Table columns of the built-in kinds.
 
-use Heading::{Boolean, Date, Integer, Name, Text, Wide, WideName};
+use Heading::{Date, Integer, Name, Text, Wide, WideName};
 use serde_json::Value;
 
 use super::row::RowContext;
@@ -23,7 +23,6 @@ enum Heading {
     WideName,
     Text(&'static str),
     Integer(&'static str),
-    Boolean(&'static str),
     Date(&'static str),
     /// A string, in wide output only.
     Wide(&'static str),
@@ -52,34 +51,23 @@ const SELECTOR: Heading = Wide("Selector");
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const ADMISSION: &str = "admissionregistration.k8s.io";
-const NETWORKING: &str = "networking.k8s.io";
 
 /// Columns of kinds without specific ones.
-static OTHER: BuiltinPrinter = printer("", "", CREATED, cells::created);
+static OTHER: BuiltinPrinter = printer("", "", &[Name, AGE], cells::name_and_age);
 
 #[rustfmt::skip]
 static PRINTERS: &[BuiltinPrinter] = &[
     printer("", "ConfigMap", &[Name, Text("Data"), AGE], cells::core::config_map),
-    printer("", "Endpoints", &[Name, Text("Endpoints"), AGE], cells::network::endpoints),
     printer("", "Event", EVENT, cells::core::core_event),
     printer("", "Namespace", &[Name, Text("Status"), AGE], cells::core::namespace),
     printer("", "Node", &[
         Name, Text("Status"), Text("Roles"), AGE, Text("Version"), Wide("Internal-IP"),
         Wide("External-IP"), Wide("OS-Image"), Wide("Kernel-Version"), Wide("Container-Runtime"),
     ], cells::core::node),
-    printer("", "PersistentVolume", &[
-        Name, Text("Capacity"), Text("Access Modes"), Text("Reclaim Policy"), Text("Status"),
-        Text("Claim"), Text("StorageClass"), Text("Reason"), AGE, Wide("VolumeMode"),
-    ], cells::core::volume),
-    printer("", "PersistentVolumeClaim", &[
-        Name, Text("Status"), Text("Volume"), Text("Capacity"), Text("Access Modes"),
-        Text("StorageClass"), AGE, Wide("VolumeMode"),
-    ], cells::core::claim),
     BuiltinPrinter { conditions: cells::workload::pod_conditions, ..printer("", "Pod", &[
         Name, Text("Ready"), Text("Status"), Integer("Restarts"), AGE, Wide("IP"), Wide("Node"),
         Wide("Nominated Node"), Wide("Readiness Gates"),
     ], cells::workload::pod) },
-    printer("", "ResourceQuota", &[Name, AGE, Text("Request"), Text("Limit")], cells::core::quota),
     printer("", "Secret", &[Name, Text("Type"), Text("Data"), AGE], cells::core::secret),
     printer("", "Service", &[
         Name, Text("Type"), Text("Cluster-IP"), Text("External-IP"), Text("Port(s)"), AGE, SELECTOR,
@@ -87,6 +75,7 @@ static PRINTERS: &[BuiltinPrinter] = &[
     printer("", "ServiceAccount", &[Name, Text("Secrets"), AGE], cells::core::service_account),
     printer(ADMISSION, "MutatingWebhookConfiguration", WEBHOOKS, cells::core::webhooks),
     printer(ADMISSION, "ValidatingWebhookConfiguration", WEBHOOKS, cells::core::webhooks),
+    printer("apiextensions.k8s.io", "CustomResourceDefinition", CREATED, cells::created),
     printer("apiregistration.k8s.io", "APIService", &[
         Name, Text("Service"), Text("Available"), AGE,
     ], cells::core::api_service),
@@ -100,31 +89,15 @@ static PRINTERS: &[BuiltinPrinter] = &[
     printer("apps", "ReplicaSet", &[
         Name, Integer("Desired"), Integer("Current"), Integer("Ready"), AGE, CONTAINERS, IMAGES, SELECTOR,
     ], cells::workload::replica_set),
-    printer("apps", "StatefulSet", &[Name, Text("Ready"), AGE, CONTAINERS, IMAGES], cells::workload::stateful_set),
-    printer("batch", "CronJob", &[
-        Name, Text("Schedule"), Boolean("Suspend"), Integer("Active"), Text("Last Schedule"), AGE,
-        CONTAINERS, IMAGES, SELECTOR,
-    ], cells::workload::cron_job),
     printer("batch", "Job", &[
         Name, Text("Completions"), Text("Duration"), AGE, CONTAINERS, IMAGES, SELECTOR,
     ], cells::workload::job),
     printer("coordination.k8s.io", "Lease", &[Name, Text("Holder"), AGE], cells::core::lease),
     printer("events.k8s.io", "Event", EVENT, cells::core::event),
-    printer(NETWORKING, "Ingress", &[
-        Name, Text("Class"), Text("Hosts"), Text("Address"), Text("Ports"), AGE,
-    ], cells::network::ingress),
-    printer(NETWORKING, "IngressClass", &[
-        Name, Text("Controller"), Text("Parameters"), AGE,
-    ], cells::network::ingress_class),
-    printer(NETWORKING, "NetworkPolicy", &[Name, Text("Pod-Selector"), AGE], cells::network::policy),
-    printer("policy", "PodDisruptionBudget", &[
-        Name, Text("Min Available"), Text("Max Unavailable"), Integer("Allowed Disruptions"), AGE,
-    ], cells::workload::disruption_budget),
+    printer(RBAC, "ClusterRole", CREATED, cells::created),
     printer(RBAC, "ClusterRoleBinding", BINDING, cells::core::binding),
+    printer(RBAC, "Role", CREATED, cells::created),
     printer(RBAC, "RoleBinding", BINDING, cells::core::binding),
-    printer("scheduling.k8s.io", "PriorityClass", &[
-        Name, Integer("Value"), Boolean("Global-Default"), AGE,
-    ], cells::core::priority_class),
     printer("storage.k8s.io", "StorageClass", &[
         Name, Text("Provisioner"), Text("ReclaimPolicy"), Text("VolumeBindingMode"),
         Text("AllowVolumeExpansion"), AGE,
@@ -170,7 +143,6 @@ impl Heading {
             WideName => Column { priority: 1, ..custom::name_column() },
             Text(name) => column(name, "string", 0),
             Integer(name) => column(name, "integer", 0),
-            Boolean(name) => column(name, "boolean", 0),
             Date(name) => column(name, "date", 0),
             Wide(name) => column(name, "string", 1),
         }

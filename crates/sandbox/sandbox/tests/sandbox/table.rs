@@ -1,24 +1,20 @@
 //! Tables compared with an API server: columns and cells.
 
-mod custom;
 mod objects;
 mod pods;
 mod printed;
 
 use anyhow::{Context, Result, ensure};
 use fairway_sandbox::catalog::{Catalog, Resource, Verb};
-use fairway_sandbox::table::{IncludeObject, Table, partial, partial_list};
+use fairway_sandbox::table::{IncludeObject, Table};
 use fairway_testkit::{TestCluster, wait};
 use jiff::Timestamp;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
-use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::api::ListParams;
 use kube::core::Request;
 use serde_json::{Value, json};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
-const PARTIAL: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
-const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
 #[tokio::test]
 #[ignore = "needs a cluster: cargo xtask test"]
@@ -66,10 +62,14 @@ async fn compare_all(client: &Client) -> Result<()> {
     let catalog = Catalog::default();
     let mut problems = Vec::new();
     for resource in catalog.resources().filter(|it| it.verbs.contains(&Verb::List)) {
-        let version = objects::version(resource);
+        let table = Table::of(resource, [], json!({}), IncludeObject::None, now());
+        // Kinds that the sandbox only stores have just a name and an age.
+        if table.column_definitions.iter().map(|it| &*it.name).eq(["Name", "Age"]) {
+            continue;
+        }
         let path = match &*resource.group {
-            "" => format!("/api/{version}/{}", resource.plural),
-            group => format!("/apis/{group}/{version}/{}", resource.plural),
+            "" => format!("/api/v1/{}", resource.plural),
+            group => format!("/apis/{group}/v1/{}", resource.plural),
         };
         problems.extend(compare(client, resource, &path).await?);
     }
@@ -80,7 +80,8 @@ async fn compare_all(client: &Client) -> Result<()> {
 /// Compares tables. The rows include their objects, so that both sides show the same state.
 async fn compare(client: &Client, resource: &Resource, path: &str) -> Result<Vec<String>> {
     let theirs = get(client, &format!("{path}?includeObject=Object"), TABLE).await?;
-    let rows = theirs["rows"].as_array().context("rows")?;
+    // A list without CRDs has no rows at all, not an empty list.
+    let rows = theirs["rows"].as_array().map_or(&[][..], Vec::as_slice);
     let objects: Vec<_> = rows.iter().map(|row| &row["object"]).collect();
     let ours =
         Table::of(resource, objects, theirs["metadata"].clone(), IncludeObject::Object, now());
@@ -125,80 +126,6 @@ fn is_age(cell: &Value) -> bool {
     text.starts_with(|it: char| it.is_ascii_digit())
         && text.ends_with(['s', 'm', 'h', 'd', 'y'])
         && text.chars().all(|it| it.is_ascii_digit() || "smhdy".contains(it))
-}
-
-#[tokio::test]
-#[ignore = "needs a cluster: cargo xtask test"]
-async fn tables_of_custom_resources_match_api_server() -> Result<()> {
-    let cluster = TestCluster::shared().await?;
-    let namespace = cluster.namespace("table").await?;
-    let group = format!("{}.fairway.test", namespace.name());
-    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client());
-    let mut problems = Vec::new();
-    for (definition, objects) in custom::definitions(&group) {
-        let name = definition.metadata.name.clone().context("a name")?;
-        definitions.create(&PostParams::default(), &definition).await?;
-        let compared = compare_custom(&cluster.client(), &definition, &objects).await;
-        definitions.delete(&name, &DeleteParams::default()).await?;
-        problems.extend(compared?);
-    }
-    ensure!(problems.is_empty(), "{}", problems.join("\n"));
-    Ok(())
-}
-
-async fn compare_custom(
-    client: &Client,
-    definition: &CustomResourceDefinition,
-    objects: &[Value],
-) -> Result<Vec<String>> {
-    let mut catalog = Catalog::default();
-    catalog.define(definition)?;
-    let (group, names) = (&definition.spec.group, &definition.spec.names);
-    let resource = catalog.resource(group, "v1", &names.plural).context("a resource")?;
-    let path = format!("/apis/{group}/v1/{}", names.plural);
-    wait::until("the resource to be served", || async {
-        Ok(get(client, &path, "application/json").await.ok())
-    })
-    .await?;
-    for object in objects {
-        send(client, "POST", &path, "application/json", Some(object)).await?;
-    }
-    compare(client, resource, &path).await
-}
-
-#[tokio::test]
-#[ignore = "needs a cluster: cargo xtask test"]
-async fn partial_objects_match_api_server() -> Result<()> {
-    let cluster = TestCluster::shared().await?;
-    let namespace = cluster.namespace("table").await?;
-    let client = cluster.client();
-    let list_path = format!("/api/v1/namespaces/{}/configmaps", namespace.name());
-    let object =
-        json!({ "metadata": { "name": "one", "labels": { "a": "b" } }, "data": { "k": "v" } });
-    create(&client, &list_path, &object).await?;
-    let path = format!("{list_path}/one");
-    let object = get(&client, &path, "application/json").await?;
-    let catalog = Catalog::default();
-    let resource = catalog.kind("", "ConfigMap").context("a resource")?;
-    assert_eq!(partial(&object), get(&client, &path, PARTIAL).await?);
-    for (word, include) in [
-        ("None", IncludeObject::None),
-        ("Metadata", IncludeObject::Metadata),
-        ("Object", IncludeObject::Object),
-        ("", IncludeObject::Metadata),
-    ] {
-        let theirs = get(&client, &format!("{path}?includeObject={word}"), TABLE).await?;
-        let ours = serde_json::to_value(Table::of_one(resource, &object, include, now()))?;
-        assert_eq!(IncludeObject::parse(word), Some(include));
-        assert_eq!(ours["metadata"], theirs["metadata"]);
-        assert_eq!(ours["rows"][0]["object"], theirs["rows"][0]["object"], "{word}");
-    }
-    assert!(get(&client, &format!("{path}?includeObject=Nonsense"), TABLE).await.is_err());
-    assert_eq!(IncludeObject::parse("Nonsense"), None);
-    let one = format!("{list_path}?fieldSelector=metadata.name%3Done");
-    let theirs = get(&client, &one, PARTIAL_LIST).await?;
-    assert_eq!(partial_list([&object], &theirs["metadata"]), theirs);
-    Ok(())
 }
 
 async fn get(client: &Client, path: &str, accept: &str) -> Result<Value> {

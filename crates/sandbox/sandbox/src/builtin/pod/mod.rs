@@ -13,11 +13,7 @@ use serde_json::{Value, json};
 use super::value::{default, entries, get, get_mut, items, items_mut, object_at, set, text};
 use super::{DEFAULT_RULES, Generation, Rules};
 
-pub(super) use resources::{
-    amount as resource_amount, quantity as resource_quantity, standard as standard_resource,
-};
 pub(super) use validate::template as validate_template;
-pub(super) use volume::host_path;
 
 pub(super) const RULES: Rules = Rules {
     default: default_pod,

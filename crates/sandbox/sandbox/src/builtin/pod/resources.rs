@@ -80,19 +80,14 @@ fn name(name: &str, path: &FieldPath, errors: &mut Errors) {
 }
 
 /// Whether the name is a resource name of Kubernetes itself.
-pub(in crate::builtin) fn standard(name: &str) -> bool {
+fn standard(name: &str) -> bool {
     const QUOTAS: &str = "storage requests.cpu requests.memory requests.ephemeral-storage \
         requests.storage limits.cpu limits.memory limits.ephemeral-storage";
     CONTAINER.contains(&name) || QUOTAS.split(' ').any(|it| it == name) || counts_objects(name)
 }
 
 /// Validates a resource quantity.
-pub(in crate::builtin) fn amount(
-    name: &str,
-    amount: &Value,
-    path: &FieldPath,
-    errors: &mut Errors,
-) {
+fn amount(name: &str, amount: &Value, path: &FieldPath, errors: &mut Errors) {
     let Some(quantity) = quantity(amount) else { return };
     if quantity.is_negative() {
         errors.invalid(path, quantity.to_string(), "must be greater than or equal to 0");
@@ -110,6 +105,6 @@ fn counts_objects(name: &str) -> bool {
 }
 
 /// The quantity of a decoded field.
-pub(in crate::builtin) fn quantity(amount: &Value) -> Option<Quantity> {
+pub(super) fn quantity(amount: &Value) -> Option<Quantity> {
     amount.as_str().and_then(|text| Quantity::parse(text).ok())
 }

@@ -100,8 +100,7 @@ fn empty_dir(source: &Value, path: &FieldPath, errors: &mut Errors) {
     }
 }
 
-/// Validates a `hostPath`, also of a `PersistentVolume`.
-pub(in crate::builtin) fn host_path(source: &Value, path: &FieldPath, errors: &mut Errors) {
+fn host_path(source: &Value, path: &FieldPath, errors: &mut Errors) {
     match text(source, "path") {
         "" => {
             errors.required(path.field("path"));

@@ -23,23 +23,6 @@ pub(in crate::table) fn namespace(it: RowContext<'_>) -> Vec<Value> {
     vec![it.name(), json!(it.text("/status/phase")), it.age()]
 }
 
-pub(in crate::table) fn quota(it: RowContext<'_>) -> Vec<Value> {
-    let hard = it.fields("/status/hard").into_iter().flatten();
-    let used = it.fields("/status/used");
-    let mut shown: Vec<_> = hard
-        .map(|(resource, hard)| {
-            let used = used.and_then(|used| used.get(resource)?.as_str()).unwrap_or("0");
-            (resource, format!("{resource}: {used}/{}", hard.as_str().unwrap_or_default()))
-        })
-        .collect();
-    shown.sort();
-    let those = |limits: bool| {
-        let those = shown.iter().filter(|(resource, _)| resource.starts_with("limits") == limits);
-        those.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    vec![it.name(), it.age(), json!(those(false)), json!(those(true))]
-}
-
 pub(in crate::table) fn node(it: RowContext<'_>) -> Vec<Value> {
     let info =
         |field: &str, otherwise| json!(it.text_or(&format!("/status/nodeInfo/{field}"), otherwise));
@@ -108,10 +91,6 @@ pub(in crate::table) fn webhooks(it: RowContext<'_>) -> Vec<Value> {
 
 pub(in crate::table) fn lease(it: RowContext<'_>) -> Vec<Value> {
     vec![it.name(), json!(it.text("/spec/holderIdentity")), it.age()]
-}
-
-pub(in crate::table) fn priority_class(it: RowContext<'_>) -> Vec<Value> {
-    vec![it.name(), json!(it.number("/value")), json!(it.flag("/globalDefault")), it.age()]
 }
 
 pub(in crate::table) fn api_service(it: RowContext<'_>) -> Vec<Value> {
@@ -214,41 +193,6 @@ fn event_source(it: RowContext<'_>, names: &EventFields) -> String {
     }
 }
 
-const UNSET: &str = "<unset>";
-
-pub(in crate::table) fn volume(it: RowContext<'_>) -> Vec<Value> {
-    let claim = it.fields("/spec/claimRef").map(|_| {
-        format!("{}/{}", it.text("/spec/claimRef/namespace"), it.text("/spec/claimRef/name"))
-    });
-    vec![
-        it.name(),
-        json!(it.text_or("/spec/capacity/storage", "0")),
-        json!(access_modes(it, "/spec/accessModes")),
-        json!(it.text("/spec/persistentVolumeReclaimPolicy")),
-        json!(phase(it)),
-        json!(claim.unwrap_or_default()),
-        json!(storage_class_name(it)),
-        json!(it.text("/status/reason")),
-        it.age(),
-        json!(it.text_or("/spec/volumeMode", UNSET)),
-    ]
-}
-
-pub(in crate::table) fn claim(it: RowContext<'_>) -> Vec<Value> {
-    let bound = !it.text("/spec/volumeName").is_empty();
-    let if_bound = |text: String| if bound { text } else { String::new() };
-    vec![
-        it.name(),
-        json!(phase(it)),
-        json!(it.text("/spec/volumeName")),
-        json!(if_bound(it.text_or("/status/capacity/storage", "0").to_owned())),
-        json!(if_bound(access_modes(it, "/status/accessModes"))),
-        json!(storage_class_name(it)),
-        it.age(),
-        json!(it.text_or("/spec/volumeMode", UNSET)),
-    ]
-}
-
 pub(in crate::table) fn storage_class(it: RowContext<'_>) -> Vec<Value> {
     let annotations = it.fields("/metadata/annotations");
     let is_default = |annotation: &str| {
@@ -265,26 +209,4 @@ pub(in crate::table) fn storage_class(it: RowContext<'_>) -> Vec<Value> {
         json!(it.flag("/allowVolumeExpansion")),
         it.age(),
     ]
-}
-
-fn phase(it: RowContext<'_>) -> &str {
-    if it.is_being_deleted() { "Terminating" } else { it.text("/status/phase") }
-}
-
-/// The older annotation has precedence over the field.
-fn storage_class_name(it: RowContext<'_>) -> &str {
-    let annotation = it.text("/metadata/annotations/volume.beta.kubernetes.io~1storage-class");
-    if annotation.is_empty() { it.text("/spec/storageClassName") } else { annotation }
-}
-
-fn access_modes(it: RowContext<'_>, path: &str) -> String {
-    let modes: Vec<_> = it.items(path).iter().filter_map(Value::as_str).collect();
-    let known = [
-        ("ReadWriteOnce", "RWO"),
-        ("ReadOnlyMany", "ROX"),
-        ("ReadWriteMany", "RWX"),
-        ("ReadWriteOncePod", "RWOP"),
-    ];
-    let shown = known.into_iter().filter(|(mode, _)| modes.contains(mode)).map(|(_, short)| short);
-    shown.collect::<Vec<_>>().join(",")
 }

@@ -12,11 +12,6 @@ pub(super) fn created(it: RowContext<'_>) -> Vec<Value> {
     vec![it.name(), it.created_at()]
 }
 
-/// The first texts, and the number of the remaining ones.
-fn abbreviated(texts: &[String], shown: usize) -> String {
-    let first = texts[..texts.len().min(shown)].join(",");
-    match texts.len().saturating_sub(shown) {
-        0 => first,
-        more => format!("{first} + {more} more..."),
-    }
+pub(super) fn name_and_age(it: RowContext<'_>) -> Vec<Value> {
+    vec![it.name(), it.age()]
 }

@@ -120,7 +120,7 @@ pub(in crate::table) fn deployment(it: RowContext<'_>) -> Vec<Value> {
         json!(it.number("/status/availableReplicas")),
         it.age(),
     ];
-    with_containers(cells, it, "/spec/template", Some("/spec/selector"))
+    with_containers(cells, it)
 }
 
 pub(in crate::table) fn replica_set(it: RowContext<'_>) -> Vec<Value> {
@@ -131,11 +131,7 @@ pub(in crate::table) fn replica_set(it: RowContext<'_>) -> Vec<Value> {
         json!(it.number("/status/readyReplicas")),
         it.age(),
     ];
-    with_containers(cells, it, "/spec/template", Some("/spec/selector"))
-}
-
-pub(in crate::table) fn stateful_set(it: RowContext<'_>) -> Vec<Value> {
-    with_containers(vec![it.name(), ready(it), it.age()], it, "/spec/template", None)
+    with_containers(cells, it)
 }
 
 pub(in crate::table) fn daemon_set(it: RowContext<'_>) -> Vec<Value> {
@@ -150,53 +146,12 @@ pub(in crate::table) fn daemon_set(it: RowContext<'_>) -> Vec<Value> {
         json!(it.labels("/spec/template/spec/nodeSelector")),
         it.age(),
     ];
-    with_containers(cells, it, "/spec/template", Some("/spec/selector"))
+    with_containers(cells, it)
 }
 
 pub(in crate::table) fn job(it: RowContext<'_>) -> Vec<Value> {
     let cells = vec![it.name(), json!(completions(it)), json!(duration(it)), it.age()];
-    with_containers(cells, it, "/spec/template", Some("/spec/selector"))
-}
-
-pub(in crate::table) fn cron_job(it: RowContext<'_>) -> Vec<Value> {
-    let suspend = match it.value("/spec/suspend").as_bool() {
-        None => "<unset>",
-        Some(true) => "True",
-        Some(false) => "False",
-    };
-    let last = match it.text("/status/lastScheduleTime") {
-        "" => NONE.to_owned(),
-        _ => it.age_of("/status/lastScheduleTime"),
-    };
-    let cells = vec![
-        it.name(),
-        json!(it.text("/spec/schedule")),
-        json!(suspend),
-        json!(it.count("/status/active")),
-        json!(last),
-        it.age(),
-    ];
-    with_containers(
-        cells,
-        it,
-        "/spec/jobTemplate/spec/template",
-        Some("/spec/jobTemplate/spec/selector"),
-    )
-}
-
-pub(in crate::table) fn disruption_budget(it: RowContext<'_>) -> Vec<Value> {
-    let bound = |path: &str| match it.value(path) {
-        Value::String(text) => json!(text),
-        Value::Number(number) => json!(number.to_string()),
-        _ => json!("N/A"),
-    };
-    vec![
-        it.name(),
-        bound("/spec/minAvailable"),
-        bound("/spec/maxUnavailable"),
-        json!(it.number("/status/disruptionsAllowed")),
-        it.age(),
-    ]
+    with_containers(cells, it)
 }
 
 fn ready(it: RowContext<'_>) -> Value {
@@ -204,16 +159,11 @@ fn ready(it: RowContext<'_>) -> Value {
     json!(format!("{ready}/{wanted}"))
 }
 
-fn with_containers(
-    mut cells: Vec<Value>,
-    it: RowContext<'_>,
-    template: &str,
-    selector: Option<&str>,
-) -> Vec<Value> {
-    let containers = format!("{template}/spec/containers");
-    cells.push(json!(it.texts_of(&containers, "name").join(",")));
-    cells.push(json!(it.texts_of(&containers, "image").join(",")));
-    cells.extend(selector.map(|selector| json!(it.selector(selector))));
+fn with_containers(mut cells: Vec<Value>, it: RowContext<'_>) -> Vec<Value> {
+    let containers = "/spec/template/spec/containers";
+    cells.push(json!(it.texts_of(containers, "name").join(",")));
+    cells.push(json!(it.texts_of(containers, "image").join(",")));
+    cells.push(json!(it.selector("/spec/selector")));
     cells
 }
 

@@ -39,7 +39,7 @@ impl ApiServer {
         object: &Value,
         how: &PostParams,
     ) -> Result<WriteResult> {
-        let body = serde_json::to_vec(&older_server::in_older_version(resource, object))?;
+        let body = serde_json::to_vec(object)?;
         let request = Request::new(self.path(resource)).create(how, body)?;
         result(self.client.request(request).await).with_context(|| object.to_string())
     }
@@ -47,7 +47,7 @@ impl ApiServer {
     /// Updates an object by a dry run, independent of its resource version.
     pub(super) async fn update(&self, case: &Case, object: &Value) -> Result<WriteResult> {
         let resource = &case.resource;
-        let mut object = older_server::in_older_version(resource, object);
+        let mut object = object.clone();
         let metadata = object["metadata"].as_object_mut().context("metadata")?;
         if older_server::can_be_overwritten(resource) {
             metadata.remove("resourceVersion");
@@ -72,10 +72,9 @@ impl ApiServer {
     }
 
     fn path(&self, resource: &Resource) -> String {
-        let version = older_server::version(resource);
         let root = match &*resource.group {
-            "" => format!("/api/{version}"),
-            group => format!("/apis/{group}/{version}"),
+            "" => format!("/api/{}", resource.version),
+            group => format!("/apis/{group}/{}", resource.version),
         };
         if resource.namespaced {
             format!("{root}/namespaces/{}/{}", self.namespace, resource.plural)

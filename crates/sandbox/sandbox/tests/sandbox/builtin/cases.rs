@@ -1,4 +1,4 @@
-//! Compared objects: some of each kind, with variations.
+//! Compared objects: some of each kind with rules, with variations.
 //!
 //! Each file has objects by name, with edits that create variations: the value at a path, or `null`
 //! to remove it.
@@ -78,11 +78,6 @@ pub(super) fn to_change(namespace: &str) -> Vec<(Arc<Resource>, Value, Vec<Case>
         (family.resource.clone(), object, changes)
     });
     cases.filter(|(_, _, changes)| !changes.is_empty()).collect()
-}
-
-/// Group and kind of all objects.
-pub(super) fn kinds() -> impl Iterator<Item = (String, String)> {
-    families().into_iter().map(|it| (it.resource.group.clone(), it.resource.kind.clone()))
 }
 
 /// An object with its variations.

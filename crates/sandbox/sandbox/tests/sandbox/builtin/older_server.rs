@@ -5,39 +5,11 @@ use serde_json::Value;
 
 use super::WriteResult;
 
-/// Whether the older server lacks a kind.
-pub(super) fn is_unknown(kind: &str) -> bool {
-    kind == "SelfSubjectReview"
-}
-
-/// The version in which the older server has a resource.
-pub(super) fn version(resource: &Resource) -> &str {
-    match (&*resource.group, &*resource.kind) {
-        ("batch", "CronJob") | ("policy", "PodDisruptionBudget") => "v1beta1",
-        _ => &resource.version,
-    }
-}
-
-pub(super) fn in_older_version(resource: &Resource, object: &Value) -> Value {
-    let mut object = object.clone();
-    if version(resource) != resource.version {
-        object["apiVersion"] = format!("{}/{}", resource.group, version(resource)).into();
-    }
-    object
-}
-
 /// Whether an update needs no resource version.
 pub(super) fn can_be_overwritten(resource: &Resource) -> bool {
     !matches!(
         &*resource.kind,
-        "CustomResourceDefinition"
-            | "Service"
-            | "APIService"
-            | "PodDisruptionBudget"
-            | "Lease"
-            | "MutatingWebhookConfiguration"
-            | "ValidatingWebhookConfiguration"
-            | "IngressClass"
+        "CustomResourceDefinition" | "Service" | "Lease" | "ValidatingWebhookConfiguration"
     )
 }
 
@@ -46,7 +18,6 @@ const NEWER: &[&str] = &[
     "/spec/internalTrafficPolicy",
     "/spec/completionMode",
     "/spec/podReplacementPolicy",
-    "/spec/persistentVolumeClaimRetentionPolicy",
     "/spec/updateStrategy/rollingUpdate/maxSurge",
     "/metadata/labels/kubernetes.io~1metadata.name",
     "/spec/ipFamilies",
@@ -97,15 +68,9 @@ fn comparable_object(mut object: Value) -> Value {
     match object["kind"].as_str() {
         Some("Pod") => pod(&mut object),
         Some("Job") => job(&mut object),
-        Some("CronJob") => remove(&mut object, "/metadata/generation"),
         Some("Node") => remove_items(&mut object["spec"], "taints", |taint| {
             taint["key"] == "node.kubernetes.io/not-ready"
         }),
-        Some("PersistentVolume" | "PersistentVolumeClaim") => {
-            remove_items(&mut object["metadata"], "finalizers", |name| {
-                name.as_str().is_some_and(|name| name.ends_with("-protection"))
-            });
-        }
         Some("SelfSubjectRulesReview") => {
             remove(&mut object, "/spec");
             remove(&mut object, "/status");
@@ -197,22 +162,9 @@ fn comparable_cause([reason, field, message]: [String; 3]) -> [String; 3] {
         "spec.leaseTransitions" => {
             message.replace("must be greater than or equal to 0", "must to greater or equal than 0")
         }
-        _ => older_message(message),
+        _ => message.replace("cannot be 0 when maxSurge is 0", "cannot be 0"),
     };
     [reason, field, message]
-}
-
-/// Replaces messages that changed.
-fn older_message(message: String) -> String {
-    const REWRITTEN: &[(&str, &str)] = &[
-        (
-            "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are",
-            "'replicas', 'template', and 'updateStrategy' are",
-        ),
-        ("cannot be 0 when maxSurge is 0", "cannot be 0"),
-        (", \"ReadWriteOncePod\"", ""),
-    ];
-    REWRITTEN.iter().fold(message, |message, (newer, older)| message.replace(newer, older))
 }
 
 fn remove(object: &mut Value, path: &str) {

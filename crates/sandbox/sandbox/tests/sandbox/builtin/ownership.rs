@@ -24,7 +24,7 @@ async fn ownership_of_new_objects_matches_api_server() -> Result<()> {
     let kept = |(case, _): &(Case, Value)| case.resource.verbs.contains(&Verb::Get);
     for (case, object) in cases::to_create(namespace.name()).into_iter().filter(kept) {
         // Empty lists are dropped when the object is stored, not in a dry run.
-        if ["/rules", "/spec/limits"].iter().any(|at| object.pointer(at) == Some(&json!([]))) {
+        if object.get("rules") == Some(&json!([])) {
             continue;
         }
         let WriteResult::Stored(theirs) = server.create(&case.resource, &object).await? else {

@@ -4,7 +4,7 @@ use fairway_sandbox::catalog::{Catalog, Resource};
 use fairway_sandbox::table::{IncludeObject, Table};
 use serde_json::{Value, json};
 
-use super::{custom, now, objects};
+use super::{now, objects};
 
 fn printed(resource: &Resource, objects: &[&Value]) -> String {
     let objects = objects.iter().copied();
@@ -45,24 +45,11 @@ fn tables_of_builtin_kinds() {
     configmaps:
     empty | 0 | <unknown>
     full | 3 | <unknown>
-    endpoints:
-    nothing | <none> | <unknown>
-    bare | 192.0.2.1,2001:db8::1 | <unknown>
-    ported | 192.0.2.1:1,[2001:db8::1]:1 | <unknown>
-    many | 192.0.2.1:1,[2001:db8::1]:1,192.0.2.1:2 + 1 more... | <unknown>
-    unready |  | <unknown>
     events:
     970y | Normal | Done | pod/p | spec.x | c, h | it is done | 970y | 3 | old
     <unknown> |  |  | pod/p | spec.x |  |  | <unknown> | 1 | bare
     970y |  |  | pod/p | spec.x |  |  | <unknown> | 6 | counted-twice
     <unknown> |  |  | node |  |  |  | <unknown> | 1 | anonymous
-    limitranges:
-    l | <unknown>
-    persistentvolumeclaims:
-    unbound |  |  |  |  | nothing | <unknown> | <unset>
-    bound |  | volume | 0 |  | nothing | <unknown> | <unset>
-    persistentvolumes:
-    cw | 1Gi | RWO,RWX |  |  | nowhere/nothing | slow |  | <unknown> | <unset>
     pods:
     pending | 0/2 |  | 0 | <unknown> | <none> | <none> | <none> | 0/2
     evicted | 0/2 | Evicted | 0 | <unknown> | <none> | <none> | <none> | 0/2
@@ -80,8 +67,6 @@ fn tables_of_builtin_kinds() {
     init-signal | 0/2 | Init:Signal:15 | 2 | <unknown> | <none> | <none> | <none> | 0/2
     init-error | 0/2 | Init:Error | 2 | <unknown> | <none> | <none> | <none> | 0/2
     init-done | 2/2 | Running | 5 | <unknown> | <none> | <none> | <none> | 0/2
-    resourcequotas:
-    q | <unknown> | count/widgets.fairway.test: 0/5 | limits.cpu: 1/4, limits.memory: 0/1Gi
     secrets:
     s | fairway.test/x | 0 | <unknown>
     services:
@@ -102,11 +87,6 @@ fn tables_of_builtin_kinds() {
     d | 0/0 | 0 | 0 | <unknown> | x,y | i:x,i:y | a,b=c,c in (y,z),!d,e notin (x)
     replicasets:
     r | 0 | 0 | 0 | <unknown> | x,y | i:x,i:y | a,b=c,c in (y,z),!d,e notin (x)
-    statefulsets:
-    s | 0/0 | <unknown> | x,y | i:x,i:y
-    cronjobs:
-    never | 0 0 1 1 * | True | 0 | <none> | <unknown> | x | i | <none>
-    once | 0 0 1 1 * | <unset> | 0 | 970y | <unknown> | x | i | <none>
     jobs:
     none | 0/1 |  | <unknown> | x | i | <none>
     counted | 3/3 | 2m5s | <unknown> | x | i | <none>
@@ -117,46 +97,11 @@ fn tables_of_builtin_kinds() {
     events:
     970y | Warning | Bad | pod/p |  | fairway.test/c, i | it is bad | 970y | 1 | new
     970y | Warning | Bad | pod/p |  | fairway.test/c, i | it is bad | 970y | 6 | series
-    ingressclasses:
-    cw | fairway.test/none | P.fairway.test/p | <unknown>
-    ingresses:
-    bare | <none> | * |  | 80 | <unknown>
-    full | c | a.x,b.x,c.x + 2 more... | 192.0.2.9,a.fairway.test | 80, 443 | <unknown>
-    networkpolicies:
-    all | <none> | <unknown>
-    some | a=b | <unknown>
-    poddisruptionbudgets:
-    least | 2 | N/A | 0 | <unknown>
-    most | N/A | 50% | 0 | <unknown>
     rolebindings:
     b | Role/r | <unknown> | ann, bob | all | ns/robot
     roles:
     r | <unknown>
-    priorityclasses:
-    cw | 7 | false | <unknown>
     storageclasses:
     cw (default) | fairway.test/none | Delete | Immediate | true | <unknown>
     ");
-}
-
-#[test]
-fn tables_of_custom_resources() {
-    let mut texts = Vec::new();
-    for (definition, objects) in custom::definitions("x.test") {
-        let mut catalog = Catalog::default();
-        catalog.define(&definition).unwrap();
-        let resource = catalog.kind("x.test", &definition.spec.names.kind).unwrap();
-        let objects: Vec<_> = objects.iter().collect();
-        texts.push(format!("{}:\n{}", resource.plural, printed(resource, &objects)));
-    }
-    insta::assert_snapshot!(texts.join("\n"), @r#"
-    clusteroperators:
-    o | 1.1.0 | True | False | null | 970y
-    clusterversions:
-    o | 1.1.0 | True | False | 970y | all is well
-    odds:
-    o | t | null | null | null | <invalid> | 7 | 7 | 7 | null | null | 1.5 | 1 | 1.5 | null | null | 2 | 2 | 2 | null | null | true | null | null | true | null | <no value> | null | null | null | null | ["a","b","c"] | null | null | null | null | {"k":[1,"x"]} | null | null | null | null |  | null | null | null | <unknown> | null | null | null | null | null | null | null | null | null | null | a | null | null | null | <invalid> | c | null | null | null | <invalid> | null | null | null | null | null | a | null | null | null | <invalid> | one | null | null | null | <invalid> | 2020-01-01T00:00:00Z | null | null | null | 970y | yesterday | null | null | null | <invalid> | 2999-01-01T00:00:00Z | null | null | null | <invalid> | null | null | null | null | null | dotted | null | null | null | <invalid> | 1 | 1 | 1 | null | null | 1 | 1 | 1 | null | null | dotted | null | null | null | <invalid> | 2 | 2 | 2 | null | null | 2 | 2 | 2 | null | null | one | null | null | null | <invalid> | two | null | null | null | <invalid> | two | null | null | null | <invalid> | two | null | null | null | <invalid> | null | null | null | null | null | two | null | null | null | <invalid> | 3 | null | null | null | <invalid> | 2 | null | null | null | <invalid> | null | null | null | null | null | null | null | null | null | null | o | null | null | null | <invalid> | o | null | null | null | <invalid> | null | null | null | null | null | x | null | null | null | <invalid>
-    plains:
-    o | null
-    "#);
 }
