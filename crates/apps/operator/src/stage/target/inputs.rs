@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::{Release, UpdateHistory, UpdateState};
 use fairway_api::reason::release_accepted;
-use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
+use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition, Version};
 use fairway_cincinnati::connection::ProxySettings;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
@@ -57,6 +57,11 @@ impl View {
     /// Whether the cluster ever had a complete release.
     pub(super) fn is_installed(&self) -> bool {
         self.history().iter().any(|entry| entry.state == UpdateState::Completed)
+    }
+
+    /// Version of the newest completed release.
+    pub(super) fn completed_version(&self) -> Option<Version> {
+        self.cluster_version.status.as_ref()?.completed_version()
     }
 
     /// Risks of updates from a release. `None` until the history has its entry: older risks are

@@ -368,6 +368,8 @@ impl Stage {
         let verdict = risks.verdicts.verdict(&Release { image, ..release.clone() }, now);
         Ok(ProposedUpdate {
             request,
+            completed: view.completed_version().filter(|version| *version != from),
+            offered_from: Version::parse(&self.own.release.version).ok(),
             from,
             release,
             to: &content.metadata.version,
