@@ -28,8 +28,6 @@ pub(crate) enum SignatureRequirement {
     Must,
     /// The update is forced: a missing signature is reported only.
     Should,
-    /// The same content was accepted before; the signature is not verified again.
-    AsBefore,
 }
 
 /// The release image to fetch.
@@ -125,7 +123,6 @@ impl Retriever {
             ..PullOptions::default()
         };
         let unverified = match request.signed {
-            SignatureRequirement::AsBefore => None,
             SignatureRequirement::Must => {
                 let verified = self.verify(&digest, &pull_context, &options).await;
                 verified.map_err(|why| RetrieveError::Unverified { why })?;

@@ -69,8 +69,9 @@ impl View {
     pub(super) fn risks_from(&self, release: &Release) -> Option<&Risks> {
         let newest = self.history().first()?;
         let risks = self.risks.as_deref()?;
-        let is_known =
-            same_content(&newest.image, &release.image) && risks.current == release.version;
+        // A release that was never read has no version.
+        let is_current = risks.current == release.version || release.version.is_empty();
+        let is_known = same_content(&newest.image, &release.image) && is_current;
         is_known.then_some(risks)
     }
 
