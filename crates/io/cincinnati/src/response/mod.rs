@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use fairway_api::cluster_version::{Architecture, Release};
-use fairway_api::{Version, limits};
+use fairway_api::{Version, limits, risk_name};
 use fairway_graph::graph::key;
 use fairway_graph::{Edge, Graph, Node, NodeId, cincinnati};
 use fairway_risk::{CandidateUpdate, Risk};
@@ -194,7 +194,7 @@ fn candidate(
 fn entry(risk: &Arc<fairway_graph::Risk>, known: &mut RiskEntries) -> Arc<Risk> {
     let entry = known.entry(Arc::as_ptr(risk)).or_insert_with(|| {
         Arc::new(Risk {
-            name: risk.name.clone(),
+            name: risk_name::of_graph(&risk.name).into_owned(),
             message: risk.message.clone(),
             url: risk.url.clone(),
             matching_rules: risk.matching_rules.clone(),
