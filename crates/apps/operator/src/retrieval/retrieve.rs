@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::cluster_version::SignatureStore;
+use fairway_api::image::is_reference;
 use fairway_cincinnati::connection::ProxySettings;
 use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
@@ -49,6 +50,8 @@ pub(crate) struct Retrieved {
 /// Errors of a fetch.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RetrieveError {
+    #[error("image {image:?} is not an image reference such as registry.example/release@sha256:…")]
+    InvalidReference { image: String },
     #[error("image {image:?} is not pinned to a digest; request the release by its digest")]
     NotByDigest { image: String },
     #[error("invalid proxy settings in the status of Proxy cluster")]
@@ -110,6 +113,9 @@ impl Retriever {
         request: FetchRequest,
         config: FetchConfig,
     ) -> Result<Retrieved, RetrieveError> {
+        if !is_reference(&request.image) {
+            return Err(RetrieveError::InvalidReference { image: request.image });
+        }
         let digest = request.image.rsplit_once('@').and_then(|(_, digest)| Digest::parse(digest));
         let Some(digest) = digest else {
             return Err(RetrieveError::NotByDigest { image: request.image });
