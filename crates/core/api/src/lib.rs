@@ -22,6 +22,7 @@
 //! | [`condition`] | conditions and their transition rules |
 //! | [`reason`] | condition types and reasons, and their reference page |
 //! | [`version`] | versions, changes between them, and the distance of an update |
+//! | [`risk_name`] | names of risks, and those that are reserved |
 //! | [`image`] | comparison of image references by content |
 //! | [`limits`] | limits of the API, in the schema and for writers of a status |
 //! | [`read`] | parser for YAML and JSON files, with limits and with positions in errors |
@@ -38,6 +39,7 @@ pub mod limits;
 mod open_enum;
 pub mod read;
 pub mod reason;
+pub mod risk_name;
 mod schema;
 pub mod validate;
 pub mod version;

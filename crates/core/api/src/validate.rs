@@ -11,6 +11,7 @@ use url::Url;
 use crate::cluster_version::{
     AcceptRisk, Capabilities, ClusterVersionSpec, ComponentOverride, Update, UpdateMode,
 };
+use crate::image::is_reference;
 use crate::{ClusterVersion, Version, limits};
 
 /// A problem of a field.
@@ -33,6 +34,8 @@ pub enum FieldProblemKind {
     NotARandomUuid(String),
     /// Not a semantic version.
     NotAVersion(String),
+    /// Not an image reference.
+    NotAnImage(String),
     /// An unknown value.
     UnknownWord {
         /// The value.
@@ -78,6 +81,10 @@ impl fmt::Display for FieldProblemKind {
             Self::NotAVersion(text) => {
                 write!(f, "{text:?} is not a semantic version such as 5.1.0 or 5.2.0-rc.1")
             }
+            Self::NotAnImage(text) => write!(
+                f,
+                "{text:?} is not an image reference such as registry.example/release@sha256:…"
+            ),
             Self::UnknownWord { word, known } => {
                 write!(f, "{word:?} is not supported; use {}", quoted(known))
             }
@@ -204,6 +211,11 @@ fn desired(update: &Update, problems: &mut FieldProblems) {
     {
         problems
             .add("spec.desiredUpdate.version", FieldProblemKind::NotAVersion(version.to_owned()));
+    }
+    if let Some(image) = update.image()
+        && !is_reference(image)
+    {
+        problems.add("spec.desiredUpdate.image", FieldProblemKind::NotAnImage(image.to_owned()));
     }
     let field = "spec.desiredUpdate.acceptRisks";
     problems.at_most(field, accept_risks.len(), limits::ACCEPTED_RISKS);

@@ -174,6 +174,8 @@ pub enum AffectedUpdates {
     All,
     /// Updates to a later minor or major version.
     MinorOrMajor,
+    /// Updates to a later minor or major version that none of the ranges covers.
+    MinorOrMajorOutside(Vec<VersionRange>),
     /// Updates to versions in a range.
     Range(VersionRange),
     /// Updates to releases with these images.
@@ -193,6 +195,11 @@ impl AffectedUpdates {
                 }
                 _ => true,
             },
+            Self::MinorOrMajorOutside(ranges) => {
+                let is_outside = |target| !ranges.iter().any(|range| range.covers(target));
+                Self::MinorOrMajor.contain(current, release)
+                    && target.as_ref().is_none_or(is_outside)
+            }
             Self::Range(range) => target.as_ref().is_none_or(|target| range.touches(target)),
             Self::Images(images) => images.contains(&release.image),
         }
@@ -201,7 +208,12 @@ impl AffectedUpdates {
     /// Whether updates to the minor version after `current` are affected.
     pub(crate) fn contain_next_minor(&self, current: Option<&Version>) -> bool {
         match (self, current) {
-            (Self::All | Self::MinorOrMajor, _) | (Self::Range(_), None) => true,
+            (Self::All | Self::MinorOrMajor, _)
+            | (Self::Range(_) | Self::MinorOrMajorOutside(_), None) => true,
+            (Self::MinorOrMajorOutside(ranges), Some(current)) => {
+                let is_covered = |next: Version| ranges.iter().any(|range| range.covers(&next));
+                !current.next_minors().all(is_covered)
+            }
             (Self::Range(range), Some(current)) => {
                 current.next_minors().any(|next| range.touches(&next))
             }

@@ -311,9 +311,19 @@ impl Drop for Sandbox {
     }
 }
 
+/// Creates the directory for the current user only: it has credentials, the audit log and the files
+/// of pods. A directory with other files keeps its permissions, because others may use it.
 fn create_directory(directory: &Path) -> Result<(), StartError> {
-    std::fs::create_dir_all(directory)
-        .map_err(|source| StartError::Directory { path: directory.to_owned(), source })
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+
+    let create = || {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        if std::fs::read_dir(directory)?.next().is_none() {
+            std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))?;
+        }
+        Ok(())
+    };
+    create().map_err(|source| StartError::Directory { path: directory.to_owned(), source })
 }
 
 async fn listen(port: u16) -> Result<(TcpListener, SocketAddr), StartError> {
@@ -336,4 +346,35 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
     }
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true).mode(0o600).open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[tokio::test]
+    async fn directory_and_audit_log_are_private() {
+        let parent = tempfile::tempdir().unwrap();
+        let [new, empty, used] = ["a/new", "empty", "used"].map(|name| parent.path().join(name));
+        for existing in [&empty, &used] {
+            std::fs::create_dir(existing).unwrap();
+            std::fs::set_permissions(existing, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        // An audit log of an earlier version.
+        std::fs::write(used.join("audit.log"), "").unwrap();
+        let log = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(used.join("audit.log"), log).unwrap();
+        for (directory, expected) in [(&new, 0o700), (&empty, 0o700), (&used, 0o755)] {
+            create_directory(directory).unwrap();
+            AuditLog::create(&directory.join("audit.log")).unwrap();
+            assert_eq!(mode(directory), expected, "{}", directory.display());
+            assert_eq!(mode(&directory.join("audit.log")), 0o600, "{}", directory.display());
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_api::cluster_version::SignatureStore;
+use fairway_api::image::is_reference;
 use fairway_cincinnati::connection::ProxySettings;
 use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
@@ -28,8 +29,6 @@ pub(crate) enum SignatureRequirement {
     Must,
     /// The update is forced: a missing signature is reported only.
     Should,
-    /// The same content was accepted before; the signature is not verified again.
-    AsBefore,
 }
 
 /// The release image to fetch.
@@ -51,6 +50,8 @@ pub(crate) struct Retrieved {
 /// Errors of a fetch.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RetrieveError {
+    #[error("image {image:?} is not an image reference such as registry.example/release@sha256:…")]
+    InvalidReference { image: String },
     #[error("image {image:?} is not pinned to a digest; request the release by its digest")]
     NotByDigest { image: String },
     #[error("invalid proxy settings in the status of Proxy cluster")]
@@ -112,6 +113,9 @@ impl Retriever {
         request: FetchRequest,
         config: FetchConfig,
     ) -> Result<Retrieved, RetrieveError> {
+        if !is_reference(&request.image) {
+            return Err(RetrieveError::InvalidReference { image: request.image });
+        }
         let digest = request.image.rsplit_once('@').and_then(|(_, digest)| Digest::parse(digest));
         let Some(digest) = digest else {
             return Err(RetrieveError::NotByDigest { image: request.image });
@@ -125,7 +129,6 @@ impl Retriever {
             ..PullOptions::default()
         };
         let unverified = match request.signed {
-            SignatureRequirement::AsBefore => None,
             SignatureRequirement::Must => {
                 let verified = self.verify(&digest, &pull_context, &options).await;
                 verified.map_err(|why| RetrieveError::Unverified { why })?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Architecture, ConditionalUpdate, ConditionalUpdateRisk};
 use crate::open_enum::open_enum;
 use crate::schema::keys;
-use crate::{OperatorCondition, UnknownFields, limits};
+use crate::{OperatorCondition, UnknownFields, Version, limits};
 
 /// Current and desired release of the cluster, and its available updates.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,15 @@ pub struct ClusterVersionStatus {
     #[serde(flatten)]
     #[schemars(skip)]
     pub unknown: UnknownFields,
+}
+
+impl ClusterVersionStatus {
+    /// Version of the newest completed release. Components of a cluster may have this version until
+    /// a later rollout completes.
+    pub fn completed_version(&self) -> Option<Version> {
+        let completed = self.history.iter().filter(|entry| entry.state == UpdateState::Completed);
+        completed.filter_map(|entry| Version::parse(entry.version.as_deref()?).ok()).next()
+    }
 }
 
 /// A release of the platform.

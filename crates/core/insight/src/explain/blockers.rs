@@ -2,7 +2,7 @@
 
 use fairway_api::cluster_version::ConditionalUpdate;
 use fairway_api::reason::{retrieved_updates, upgradeable};
-use fairway_api::{ClusterVersion, ConditionStatus, UpdateDistance, Version};
+use fairway_api::{ClusterVersion, ClusterVersionStatus, ConditionStatus, UpdateDistance, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,7 +51,10 @@ pub(super) fn of(
     if let Some(current) = &current {
         blockers.extend(not_upgradeable(version, current, target));
     }
-    let too_far = current.and_then(|current| too_far(&current, target));
+    // Until a rollout completes, components have the version of the newest completed release.
+    let completed = version.status.as_ref().and_then(ClusterVersionStatus::completed_version);
+    let completed = completed.filter(|completed| completed < target);
+    let too_far = current.into_iter().chain(completed).find_map(|from| too_far(&from, target));
     let no_path = graph.cloned().or(too_far).map(UpdateBlocker::NoPath);
     blockers.push(no_path.unwrap_or_else(|| not_listed(target, listed)));
     blockers

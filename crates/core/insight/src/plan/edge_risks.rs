@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::{ConditionalUpdateRisk, MatchingRule, Release};
 use fairway_api::reason::{applies, failing, invalid, recommended, rollout};
-use fairway_api::{ConditionStatus, Conditions as _, OperatorCondition, Version};
+use fairway_api::{ConditionStatus, Conditions as _, OperatorCondition, Version, risk_name};
 use fairway_graph::{Edge, Graph, NodeId};
 use fairway_risk::sources::AdminGate;
 use fairway_risk::{
@@ -201,7 +201,7 @@ fn graph_risks(
             continue;
         }
         let entry = Risk {
-            name: risk.name.clone(),
+            name: risk_name::of_graph(&risk.name).into_owned(),
             message: risk.message.clone(),
             url: risk.url.clone(),
             matching_rules: risk.matching_rules.clone(),

@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::names::{OPERATORS_UNKNOWN, RISK_REPORT, UPGRADEABLE};
 use super::{MAX_TEXT_BYTES, docs, minor_update_risk, with_unknown_assessment};
 use crate::risk::{AffectedUpdates, ReportedRisk, Risk, RiskAssessment, RiskSource};
-use crate::{status_limits, text};
+use crate::{status_limits, text, validation};
 
 /// The risks of ClusterOperators. A risk report is more specific than the condition `Upgradeable`,
-/// which blocks all later minor versions, and replaces it.
+/// which blocks all later minor versions, and replaces it for the targets of its risks. For all
+/// other targets the condition applies: the component may not have evaluated them.
 ///
 /// The condition must be False: as in the Go operator, missing and Unknown do not block updates.
 pub fn cluster_operators<'a>(
@@ -35,14 +36,34 @@ fn operator_risks(operator: &ClusterOperator) -> Vec<ReportedRisk> {
     let name = operator.metadata.name.as_deref().unwrap_or_default();
     let Some(status) = &operator.status else { return Vec::new() };
     let report = status.extension.as_ref().and_then(|extension| read_report(name, extension));
-    let upgradeable_risk = || upgradeable_risk(name, status.conditions.find(upgradeable::TYPE));
-    match report {
-        Some(Ok(operator_risks)) if !operator_risks.is_empty() => operator_risks,
-        Some(Err(invalid_report)) => {
-            upgradeable_risk().into_iter().chain([invalid_report]).collect()
+    let reported = match report {
+        Some(Ok(operator_risks)) => operator_risks,
+        Some(Err(invalid_report)) => vec![invalid_report],
+        None => Vec::new(),
+    };
+    let upgradeable = upgradeable_risk(name, status.conditions.find(upgradeable::TYPE));
+    let upgradeable = upgradeable.and_then(|risk| outside_of(risk, &reported));
+    upgradeable.into_iter().chain(reported).collect()
+}
+
+/// The general risk of an operator for the targets that none of its reported risks affects; `None`
+/// if they affect all targets. Only valid risks count: the ledger replaces the others.
+fn outside_of(mut general: ReportedRisk, reported: &[ReportedRisk]) -> Option<ReportedRisk> {
+    let valid = reported
+        .iter()
+        .filter(|it| it.risk.claim.is_none() && validation::defects(&it.risk).is_empty());
+    let mut ranges = Vec::new();
+    for ReportedRisk { targets, .. } in valid {
+        match targets {
+            AffectedUpdates::All => return None,
+            AffectedUpdates::Range(range) => ranges.push(range.clone()),
+            _ => {}
         }
-        Some(Ok(_)) | None => upgradeable_risk().into_iter().collect(),
     }
+    if !ranges.is_empty() {
+        general.targets = AffectedUpdates::MinorOrMajorOutside(ranges);
+    }
+    Some(general)
 }
 
 fn upgradeable_risk(

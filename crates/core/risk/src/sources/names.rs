@@ -51,11 +51,14 @@ pub fn source_of(name: &str) -> Option<RiskSource> {
 #[cfg(test)]
 mod tests {
     use fairway_api::ClusterOperator;
+    use fairway_api::cluster_version::Release;
+    use fairway_api::risk_name::is_reserved;
     use serde_json::json;
 
     use super::*;
     use crate::sources::{
-        admin_gates, cluster_operators, deletions, overrides, unlisted_cluster_operators, updating,
+        admin_gates, cluster_operators, deletions, not_offered, overrides,
+        unlisted_cluster_operators, updating,
     };
 
     #[test]
@@ -91,8 +94,11 @@ mod tests {
                 "{}",
                 reported_risk.risk.name
             );
+            assert!(is_reserved(&reported_risk.risk.name), "{}", reported_risk.risk.name);
             count += 1;
         }
+        let not_offered = not_offered(Release::default());
+        assert!(not_offered.risks.iter().all(|risk| is_reserved(&risk.name)));
         assert_eq!(count, 9);
         assert_eq!(source_of("SlowDisks"), None);
     }

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fairway_api::ClusterVersion;
+use fairway_api::{ClusterOperator, ClusterVersion};
+use fairway_risk::sources::cluster_operators;
 use fairway_risk::{
     AffectedUpdates, CandidateUpdate, Ledger, LedgerEvaluation, PreviousEvaluation, QueryOutcomes,
     ReportedRisk, Risk, RiskAssessment, RiskSource,
@@ -140,7 +141,54 @@ fn advice() -> impl Strategy<Value = ReportedRisk> {
     })
 }
 
+/// A risk report, valid or not.
+fn report() -> impl Strategy<Value = Value> {
+    let targets = proptest::sample::select(vec![
+        Value::Null,
+        json!(">=4.7.0"),
+        json!(">=4.8.0"),
+        json!("<4.7.4"),
+        json!("4.7.x || >=5.0.0"),
+        json!("*"),
+        json!("soon"),
+        json!(5),
+    ]);
+    let risk = (name(), text("It breaks."), targets).prop_map(
+        |(name, message, targets)| json!({"name": name, "message": message, "targets": targets}),
+    );
+    let risks = proptest::collection::vec(risk, 0..4);
+    let version = proptest::sample::select(&["v1", "v1", "v1", "v2"][..]);
+    (version, risks).prop_map(
+        |(version, risks)| json!({"kind": "RiskReport", "version": version, "risks": risks}),
+    )
+}
+
+fn operator(upgradeable: &str, extension: Value) -> ClusterOperator {
+    let condition = json!({"type": "Upgradeable", "status": upgradeable, "message": "Wait."});
+    serde_json::from_value(json!({
+        "metadata": {"name": "dns"}, "spec": {},
+        "status": {"conditions": [condition], "extension": extension},
+    }))
+    .unwrap()
+}
+
 proptest! {
+    #[test]
+    fn risk_report_never_makes_update_recommended(
+        candidates in candidates(),
+        upgradeable in proptest::sample::select(&["True", "False", "Unknown"][..]),
+        report in report(),
+    ) {
+        // Without acceptance: a report names the risk that an administrator accepts instead.
+        let input = TestInput { acceptance: accepting(&[]), ..input() };
+        let available = |extension: Value| {
+            let risks = cluster_operators(&[operator(upgradeable, extension)]);
+            Ledger::new(CURRENT, candidates.clone(), risks).evaluate(input.input()).available_updates
+        };
+        let without = available(Value::Null);
+        prop_assert!(available(report).iter().all(|release| without.contains(release)));
+    }
+
     #[test]
     fn advisory_risks_do_not_change_recommendations(
         candidates in candidates(),

@@ -63,7 +63,7 @@ fn upgradeable_false_blocks_minor_updates() {
 }
 
 #[test]
-fn risk_report_replaces_upgradeable() {
+fn risk_report_replaces_upgradeable_for_its_targets() {
     let report = json!({"kind": "RiskReport", "version": "v1", "risks": [
         {"name": "OldOperators", "message": "Some operators do not run on 4.8.", "url": "https://example.com/old", "targets": ">=4.8.0"},
         {"name": "Everywhere", "message": "This concerns all updates."},
@@ -74,6 +74,29 @@ fn risk_report_replaces_upgradeable() {
     Everywhere All from the risk report of olm: This concerns all updates. https://fairway.dev/docs/risks#risk-reports
     Confused All from the risk report of olm: Something is wrong. The risk applies to all updates, because its targets are invalid: "soon" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x. https://fairway.dev/docs/risks#risk-reports
     "#);
+    let ranged = json!({"kind": "RiskReport", "version": "v1", "risks": [
+        {"name": "OldOperators", "message": "Some operators do not run on 4.8.", "targets": ">=4.8.0 <4.10"},
+        {"name": "Wrong name", "message": "An invalid risk covers nothing.", "targets": ">=4.7.0"},
+    ]});
+    let risks = cluster_operators(&[not_upgradeable("olm", &ranged)]);
+    let ledger = Ledger::new(CURRENT, vec![], risks);
+    let blockers = |version: &str| {
+        let verdict = ledger.verdict(&release(version), TestInput::default().input());
+        let names = verdict.exposures.into_iter().map(|risk| risk.name);
+        names.filter(|name| !name.starts_with("InvalidRisk-")).collect::<Vec<_>>().join(", ")
+    };
+    for (version, expected) in [
+        ("4.6.30", ""),
+        ("4.7.4", "ClusterOperatorUpgradeable-olm"),
+        // The release is covered, the pre-release before it may not be.
+        ("4.8.0-rc.1", "ClusterOperatorUpgradeable-olm, OldOperators"),
+        ("4.8.0", "OldOperators"),
+        ("4.9.7", "OldOperators"),
+        ("4.10.0", "ClusterOperatorUpgradeable-olm"),
+        ("odd", "ClusterOperatorUpgradeable-olm, OldOperators"),
+    ] {
+        assert_eq!(blockers(version), expected, "{version}");
+    }
     let empty = json!({"kind": "RiskReport", "version": "v1", "risks": []});
     let kept = cluster_operators(&[not_upgradeable("olm", &empty)]);
     assert_eq!(kept[0].risk.name, "ClusterOperatorUpgradeable-olm");

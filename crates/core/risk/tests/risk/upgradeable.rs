@@ -126,3 +126,25 @@ fn upgradeable_keeps_transition_time() {
     assert_eq!(second.upgradeable.as_ref().unwrap().status, ConditionStatus::False);
     assert_eq!((time(&first.upgradeable), time(&second.upgradeable)), (at(0), at(0)));
 }
+
+#[test]
+fn upgradeable_includes_operators_whose_report_covers_other_targets() {
+    let operator = |targets: &str| {
+        let risk =
+            serde_json::json!({"name": "OldOperators", "message": "Too old.", "targets": targets});
+        serde_json::from_value::<fairway_api::ClusterOperator>(serde_json::json!({
+            "metadata": {"name": "olm"}, "spec": {},
+            "status": {
+                "conditions": [{"type": "Upgradeable", "status": "False", "message": "Wait."}],
+                "extension": {"kind": "RiskReport", "version": "v1", "risks": [risk]},
+            },
+        }))
+        .unwrap()
+    };
+    let lines = [">=4.7.0", ">=4.8.0"]
+        .map(|targets| texts(sources::cluster_operators(&[operator(targets)])));
+    insta::assert_snapshot!(lines.join("\n"), @"
+    Upgradeable=False OldOperators: Too old.
+    Upgradeable=False ClusterOperatorNotUpgradeable: ClusterOperatorUpgradeable-olm: Wait.
+    ");
+}

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use fairway_api::cluster_version::{Architecture, Release};
-use fairway_api::{Version, limits};
+use fairway_api::image::is_reference;
+use fairway_api::{Version, limits, risk_name};
 use fairway_graph::graph::key;
 use fairway_graph::{Edge, Graph, Node, NodeId, cincinnati};
 use fairway_risk::{CandidateUpdate, Risk};
@@ -22,9 +23,6 @@ const MAX_LISTED_PROBLEMS: usize = 20;
 
 /// Updates of one cluster: the status has no room for more.
 const MAX_TARGETS: usize = 5000;
-
-/// Bytes of an image reference: the limit of registries.
-const MAX_IMAGE: usize = 1024;
 
 /// Bytes of the channels of a release: many times as many as real ones.
 const MAX_CHANNELS: usize = 8 << 10;
@@ -194,7 +192,7 @@ fn candidate(
 fn entry(risk: &Arc<fairway_graph::Risk>, known: &mut RiskEntries) -> Arc<Risk> {
     let entry = known.entry(Arc::as_ptr(risk)).or_insert_with(|| {
         Arc::new(Risk {
-            name: risk.name.clone(),
+            name: risk_name::of_graph(&risk.name).into_owned(),
             message: risk.message.clone(),
             url: risk.url.clone(),
             matching_rules: risk.matching_rules.clone(),
@@ -276,8 +274,7 @@ pub fn release(
 ) -> Result<Release, ResponseProblem> {
     let version = node.version.to_string();
     let image = node.release.as_ref().map_or("", |release| release.payload.as_str());
-    let legal = |letter: char| !letter.is_whitespace() && !letter.is_control();
-    if image.is_empty() || image.len() > MAX_IMAGE || !image.chars().all(legal) {
+    if !is_reference(image) {
         return Err(ResponseProblem::Image { version, text: image.to_owned() });
     }
     let architecture = match node.metadata(key::OWN_ARCHITECTURE) {

@@ -295,6 +295,17 @@ fn read_with_invalid_risks_keeps_them() {
 }
 
 #[test]
+fn read_with_reserved_risk_names_renames_them() {
+    let risks = ["AdminAck-ack-5.1-apis", "PreflightIncomplete", "SlowDisk"].map(risk);
+    let graph = json!({
+        "nodes": [node("5.1.0"), node("5.1.1")],
+        "edges": [],
+        "conditionalEdges": [conditional("5.1.0", "5.1.1", &risks)],
+    });
+    insta::assert_snapshot!(messages(&respond(&graph)), @"5.1.1 GraphRisk-AdminAck-ack-5.1-apis,GraphRisk-PreflightIncomplete,SlowDisk");
+}
+
+#[test]
 fn read_beyond_status_limits_withholds_updates() {
     let versions: Vec<String> = (0..=MAX_TARGETS + 2).map(|patch| format!("5.1.{patch}")).collect();
     let nodes: Vec<Value> = versions.iter().map(|version| node(version)).collect();

@@ -9,8 +9,22 @@ use super::verdict::{KeyringSignature, SignatureFinding, Unverified, Verified};
 use crate::Digest;
 use crate::releases::printable;
 
-/// Checked signatures: the maximum of seven stores. A check takes about a millisecond per keyring.
-const MAX_SIGNATURES: usize = 64;
+/// Checked signatures of one ConfigMap or store; a signature store serves nine. Sources count
+/// separately, so that invalid signatures in one do not hide valid ones in another. A check takes
+/// about a millisecond per keyring.
+const MAX_SOURCE_SIGNATURES: usize = 64;
+
+/// Checked signatures of all ConfigMaps together. Stores do not count.
+const MAX_CLUSTER_SIGNATURES: usize = 512;
+
+/// Source of a signature.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SignatureSource {
+    /// A ConfigMap of the cluster, by name.
+    ConfigMap(String),
+    /// A signature store, by name.
+    Store(String),
+}
 
 /// A search that ends when every keyring has a valid signature.
 pub(super) struct Search<'a> {
@@ -21,7 +35,12 @@ pub(super) struct Search<'a> {
     findings: Vec<SignatureFinding>,
     /// Stores that have not completed.
     pending: BTreeSet<String>,
-    checked: usize,
+    /// Number of checked signatures.
+    checked: BTreeMap<SignatureSource, usize>,
+    /// Number of checked signatures of ConfigMaps.
+    cluster_checked: usize,
+    /// The limit that a source has exceeded.
+    exceeded: Option<usize>,
 }
 
 impl<'a> Search<'a> {
@@ -37,21 +56,41 @@ impl<'a> Search<'a> {
             satisfied: Vec::new(),
             findings: Vec::new(),
             pending: BTreeSet::new(),
-            checked: 0,
+            checked: BTreeMap::new(),
+            cluster_checked: 0,
+            exceeded: None,
         }
     }
 
     /// Whether further signatures cannot change the result.
     pub(super) fn is_over(&self) -> bool {
-        self.missing.is_empty() || self.checked >= MAX_SIGNATURES
+        self.missing.is_empty()
+    }
+
+    /// Counts a signature; `false` if its source has too many.
+    fn count(&mut self, source: SignatureSource) -> bool {
+        let is_in_cluster = matches!(source, SignatureSource::ConfigMap(_));
+        let checked = self.checked.entry(source).or_default();
+        let exceeded = if *checked >= MAX_SOURCE_SIGNATURES {
+            Some(MAX_SOURCE_SIGNATURES)
+        } else {
+            let is_full = is_in_cluster && self.cluster_checked >= MAX_CLUSTER_SIGNATURES;
+            is_full.then_some(MAX_CLUSTER_SIGNATURES)
+        };
+        if exceeded.is_some() {
+            self.exceeded = exceeded;
+            return false;
+        }
+        *checked += 1;
+        self.cluster_checked += usize::from(is_in_cluster);
+        true
     }
 
     /// Verifies a signature with every keyring that has none yet.
-    pub(super) fn check(&mut self, location: &str, signature: &[u8]) {
-        if self.is_over() {
+    pub(super) fn check(&mut self, source: SignatureSource, location: &str, signature: &[u8]) {
+        if self.is_over() || !self.count(source) {
             return;
         }
-        self.checked += 1;
         let (image, now) = (self.image, self.now);
         let (satisfied, findings) = (&mut self.satisfied, &mut self.findings);
         // Most keyrings reject a signature for the same reason: one finding for all of them.
@@ -105,12 +144,10 @@ impl<'a> Search<'a> {
             self.satisfied.sort_unstable_by(|one, other| one.keyring.cmp(&other.keyring));
             return Ok(Verified { digest: self.image.clone(), signatures: self.satisfied });
         }
-        if self.is_over() {
-            self.findings.push(SignatureFinding::TooMany { limit: MAX_SIGNATURES });
-        } else {
-            let timed_out = |store| SignatureFinding::TimedOut { store };
-            self.findings.extend(self.pending.iter().cloned().map(timed_out));
-        }
+        let too_many = |limit| SignatureFinding::TooMany { limit };
+        self.findings.extend(self.exceeded.map(too_many));
+        let timed_out = |store| SignatureFinding::TimedOut { store };
+        self.findings.extend(self.pending.iter().cloned().map(timed_out));
         self.findings.sort_unstable();
         Err(Unverified {
             digest: self.image.clone(),

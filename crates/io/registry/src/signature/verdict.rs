@@ -150,7 +150,9 @@ impl fmt::Display for SignatureFinding {
                 write!(f, "{store}: cannot read signatures: {message}")
             }
             Self::TimedOut { store } => write!(f, "{store}: timed out"),
-            Self::TooMany { limit } => write!(f, "only the first {limit} signatures are checked"),
+            Self::TooMany { limit } => {
+                write!(f, "a source has more than {limit} signatures; the others are not checked")
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
 use super::keyring::{Keyring, KeyringError};
-use super::search::Search;
+use super::search::{Search, SignatureSource};
 use super::store::{Store, StoreError};
 use super::verdict::{Unverified, Verified};
 use crate::Digest;
@@ -105,7 +105,8 @@ impl Verifier {
         let prefix = format!("sha256-{}", image.hex());
         for ClusterSignature { config_map, key, signature } in &sources.cluster {
             if key.starts_with(&prefix) {
-                search.check(&format!("{key} of ConfigMap {config_map}"), signature);
+                let source = SignatureSource::ConfigMap((*config_map).to_owned());
+                search.check(source, &format!("{key} of ConfigMap {config_map}"), signature);
             }
         }
         if !search.is_over() {
@@ -138,7 +139,8 @@ impl Verifier {
             };
             match response {
                 StoreResponse::Signature(number, signature) => {
-                    search.check(&format!("signature-{number} of {store}"), &signature);
+                    let source = SignatureSource::Store(store.clone());
+                    search.check(source, &format!("signature-{number} of {store}"), &signature);
                 }
                 StoreResponse::Failure(why) => search.store_failed(&store, &why),
                 StoreResponse::End(count) => search.store_completed(&store, count),

@@ -1,7 +1,8 @@
 //! The audit log: one `audit.k8s.io/v1` event per line.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -84,7 +85,9 @@ impl Drop for CompletionGuard {
 impl AuditLog {
     /// Opens the log at a path.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        // Requests contain Secrets. A file of an earlier run may have other permissions.
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
         let (queue, lines) = mpsc::channel(QUEUE_CAPACITY);
         // The writer ends when the last sender is dropped.
         tokio::task::spawn_blocking(move || write_all(file, lines));

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::accepted_risks::{self, OverriddenRisks};
 use super::decision::{self, Decision, ReleaseName};
 use super::desired_release::UpdateRequest;
-use super::preconditions::{self, PreconditionFailure, UpdateStep};
+use super::preconditions::{self, CompletedOrigin, PreconditionFailure, UpdateStep};
 use crate::settings::{OnUpdate, UnacceptedRiskPolicy};
 use crate::stage::preflight::PreflightOutcome;
 
@@ -25,6 +25,10 @@ pub(super) struct ProposedUpdate<'a> {
     pub(super) request: &'a UpdateRequest,
     /// Version of the accepted release.
     pub(super) from: Version,
+    /// The newest completed version, if it is another one.
+    pub(super) completed: Option<Version>,
+    /// Version from which the update service offers updates: that of the operator.
+    pub(super) offered_from: Option<Version>,
     /// The requested release, from its own metadata.
     pub(super) release: Release,
     /// Its version.
@@ -68,7 +72,11 @@ impl ProposedUpdate<'_> {
     pub(super) fn failed_preconditions(&self) -> Vec<PreconditionFailure> {
         let Self { from, to, previous, offered, .. } = self;
         let (previous, offered, checked) = (*previous, *offered, self.is_checked());
-        preconditions::check(UpdateStep { from, to, previous, offered, checked })
+        let completed = self.completed.as_ref().map(|version| CompletedOrigin {
+            version,
+            offered: offered && self.offered_from.as_ref() == Some(version),
+        });
+        preconditions::check(UpdateStep { from, completed, to, previous, offered, checked })
     }
 
     /// Risks that must be accepted and are not.
@@ -117,7 +125,9 @@ impl ProposedUpdate<'_> {
             let mut exposures = self.verdict.exposures.iter();
             exposures.any(|risk| risk.name == *name && risk.acceptance_state.is_accepted())
         };
-        let is_recent = |left: Timestamp| self.now.duration_since(left) <= MAX_PREFLIGHT_AGE;
+        // An end time in the future has no age: the clock was set back since.
+        let recent = SignedDuration::ZERO..=MAX_PREFLIGHT_AGE;
+        let is_recent = |left: Timestamp| recent.contains(&self.now.duration_since(left));
         self.preflight.is_some_and(|it| {
             it.complete && it.left.is_none_or(is_recent) && it.findings.iter().all(is_accepted)
         })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairway_api::cluster_version::{Release, UpdateHistory, UpdateState};
 use fairway_api::reason::release_accepted;
-use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition};
+use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition, Version};
 use fairway_cincinnati::connection::ProxySettings;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
@@ -59,13 +59,19 @@ impl View {
         self.history().iter().any(|entry| entry.state == UpdateState::Completed)
     }
 
+    /// Version of the newest completed release.
+    pub(super) fn completed_version(&self) -> Option<Version> {
+        self.cluster_version.status.as_ref()?.completed_version()
+    }
+
     /// Risks of updates from a release. `None` until the history has its entry: older risks are
     /// about the release before, and about no update in progress.
     pub(super) fn risks_from(&self, release: &Release) -> Option<&Risks> {
         let newest = self.history().first()?;
         let risks = self.risks.as_deref()?;
-        let is_known =
-            same_content(&newest.image, &release.image) && risks.current == release.version;
+        // A release that was never read has no version.
+        let is_current = risks.current == release.version || release.version.is_empty();
+        let is_known = same_content(&newest.image, &release.image) && is_current;
         is_known.then_some(risks)
     }
 

@@ -15,6 +15,8 @@ use crate::stage::updates::same_content;
 pub(super) struct UpdateStep<'a> {
     /// Version of the accepted release.
     pub(super) from: &'a Version,
+    /// The newest completed release, if it has another version than the accepted one.
+    pub(super) completed: Option<CompletedOrigin<'a>>,
     /// Requested version.
     pub(super) to: &'a Version,
     /// The release before the accepted one.
@@ -23,6 +25,16 @@ pub(super) struct UpdateStep<'a> {
     pub(super) offered: bool,
     /// Whether a complete and recent preflight of the release has no unaccepted findings.
     pub(super) checked: bool,
+}
+
+/// The newest completed release. Components have its version until the rollout of the accepted
+/// release completes.
+#[derive(Clone, Copy)]
+pub(super) struct CompletedOrigin<'a> {
+    /// Its version.
+    pub(super) version: &'a Version,
+    /// Whether the update service offers the update from that version.
+    pub(super) offered: bool,
 }
 
 /// A failed precondition.
@@ -70,41 +82,70 @@ fn rollback(UpdateStep { from, to, previous, .. }: UpdateStep) -> Option<Precond
     Some(PreconditionFailure { check: rollback::TYPE, reason: rollback::LOW_DESIRED_VERSION, why })
 }
 
-fn skipped_versions(
-    UpdateStep { from, to, offered, checked, .. }: UpdateStep,
-) -> Option<PreconditionFailure> {
-    let failure = |reason, why| Some(PreconditionFailure { check: giant_hop::TYPE, reason, why });
-    match UpdateDistance::between(from, to) {
-        UpdateDistance::Major => failure(
-            giant_hop::MAJOR_VERSION_UPDATE,
-            format!(
-                "{to} has a later major version than {from}; the only supported major update is \
-                 from 4.y to 5.0"
+/// Skipped versions count from the accepted release and from the newest completed one. Otherwise a
+/// sequence of interrupted updates would skip any number of versions.
+fn skipped_versions(step: UpdateStep) -> Option<PreconditionFailure> {
+    let UpdateStep { from, completed, to, offered, checked, .. } = step;
+    let accepted = Origin { version: from, note: String::new(), remedy: String::new(), offered };
+    let completed = completed.map(|CompletedOrigin { version, offered }| Origin {
+        version,
+        note: " (the newest completed release)".to_owned(),
+        remedy: format!("; wait until the update to {from} completes"),
+        offered,
+    });
+    let mut origins = [accepted].into_iter().chain(completed);
+    origins.find_map(|origin| origin.skipped_versions(to, checked))
+}
+
+/// A version from which an update starts.
+struct Origin<'a> {
+    version: &'a Version,
+    /// Note about the version in messages.
+    note: String,
+    /// Alternative to the update in messages.
+    remedy: String,
+    /// Whether the update service offers the update from that version.
+    offered: bool,
+}
+
+impl Origin<'_> {
+    fn skipped_versions(&self, to: &Version, checked: bool) -> Option<PreconditionFailure> {
+        let Self { version: from, note, remedy, offered } = self;
+        let failure =
+            |reason, why| Some(PreconditionFailure { check: giant_hop::TYPE, reason, why });
+        match UpdateDistance::between(from, to) {
+            UpdateDistance::Major => failure(
+                giant_hop::MAJOR_VERSION_UPDATE,
+                format!(
+                    "{to} has a later major version than {from}{note}; the only supported major \
+                     update is from 4.y to 5.0{remedy}"
+                ),
             ),
-        ),
-        UpdateDistance::TooFar { minors } => failure(
-            giant_hop::MULTIPLE_MINOR_VERSIONS_UPDATE,
-            format!(
-                "{to} is {minors} minor versions after {from}; one update can cross at most \
-                 {MAX_SKIPPED_MINORS}"
+            UpdateDistance::TooFar { minors } => failure(
+                giant_hop::MULTIPLE_MINOR_VERSIONS_UPDATE,
+                format!(
+                    "{to} is {minors} minor versions after {from}{note}; one update can cross at \
+                     most {MAX_SKIPPED_MINORS}{remedy}"
+                ),
             ),
-        ),
-        UpdateDistance::SkipLevel if !offered => failure(
-            giant_hop::SKIP_LEVEL_NOT_OFFERED,
-            format!(
-                "{to} skips a minor version after {from}, and the update service does not offer \
-                 this update"
+            UpdateDistance::SkipLevel if !offered => failure(
+                giant_hop::SKIP_LEVEL_NOT_OFFERED,
+                format!(
+                    "{to} skips a minor version after {from}{note}, and the update service does \
+                     not offer this update{remedy}"
+                ),
             ),
-        ),
-        UpdateDistance::SkipLevel if !checked => failure(
-            giant_hop::SKIP_LEVEL_NOT_CHECKED,
-            format!(
-                "{to} skips a minor version after {from}, which needs a complete preflight of the \
-                 last 24 hours without unaccepted risks; run \
-                 `fairway upgrade --mode=preflight --to={to}`, or update to a release in between"
+            UpdateDistance::SkipLevel if !checked => failure(
+                giant_hop::SKIP_LEVEL_NOT_CHECKED,
+                format!(
+                    "{to} skips a minor version after {from}{note}, which needs a complete \
+                     preflight of the last 24 hours without unaccepted risks; run \
+                     `fairway upgrade --mode=preflight --to={to}`, or update to a release in \
+                     between"
+                ),
             ),
-        ),
-        UpdateDistance::Usual | UpdateDistance::SkipLevel | UpdateDistance::Back => None,
+            UpdateDistance::Usual | UpdateDistance::SkipLevel | UpdateDistance::Back => None,
+        }
     }
 }
 
@@ -122,8 +163,9 @@ mod tests {
             version: Some(version.to_owned()),
             ..UpdateHistory::default()
         });
-        let step =
-            UpdateStep { from: &from, to: &to, previous: previous.as_ref(), offered, checked };
+        let previous = previous.as_ref();
+        let completed = None;
+        let step = UpdateStep { from: &from, completed, to: &to, previous, offered, checked };
         check(step).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
@@ -186,6 +228,46 @@ mod tests {
         Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
         Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0, and the update service does not offer this update
         Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.0, which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
+        "#);
+    }
+
+    /// Failures of an update to `to` while `from` is not complete.
+    fn during_update(completed: &str, from: &str, to: &str, offered: bool) -> String {
+        let [completed, from, to] =
+            [completed, from, to].map(|version| Version::parse(version).unwrap());
+        let step = UpdateStep {
+            from: &from,
+            completed: Some(CompletedOrigin { version: &completed, offered }),
+            to: &to,
+            previous: None,
+            offered: true,
+            checked: false,
+        };
+        check(step).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn skipped_versions_count_from_newest_completed_release() {
+        for (completed, from, to) in [
+            ("5.0.0", "5.1.0", "5.1.1"),
+            ("5.0.0", "5.0.3", "5.1.0"),
+            ("4.21.0", "5.0.0", "5.0.1"),
+            // The newest completed release may be later, after a rollback.
+            ("5.2.0", "5.1.9", "5.2.1"),
+        ] {
+            assert_eq!(during_update(completed, from, to, false), "", "{completed} {from} {to}");
+        }
+        let refused = [
+            during_update("5.0.0", "5.1.0", "5.2.0", false),
+            during_update("5.0.0", "5.1.0", "5.2.0", true),
+            during_update("5.0.0", "5.2.0", "5.3.0", true),
+            during_update("4.21.0", "5.0.0", "5.1.0", true),
+        ];
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.0 (the newest completed release), and the update service does not offer this update; wait until the update to 5.1.0 completes
+        Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotChecked": 5.2.0 skips a minor version after 5.0.0 (the newest completed release), which needs a complete preflight of the last 24 hours without unaccepted risks; run `fairway upgrade --mode=preflight --to=5.2.0`, or update to a release in between
+        Precondition "ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate": 5.3.0 is 3 minor versions after 5.0.0 (the newest completed release); one update can cross at most 2; wait until the update to 5.2.0 completes
+        Precondition "ClusterVersionGiantHop" failed because of "MajorVersionUpdate": 5.1.0 has a later major version than 4.21.0 (the newest completed release); the only supported major update is from 4.y to 5.0; wait until the update to 5.0.0 completes
         "#);
     }
 }

@@ -21,7 +21,7 @@ use super::{Target, preconditions, selection};
 use crate::election::Leadership;
 use crate::event::{EventRecorder, PendingEvent, event_recorder};
 use crate::own_release::OwnRelease;
-use crate::payload;
+use crate::payload::{self, Payload};
 use crate::retrieval::{
     FetchRequest, RetrievalFailure, RetrievalJob, RetrievalProgress, Retrieved, Retriever,
     SignatureRequirement,
@@ -48,10 +48,11 @@ pub(crate) async fn run(
                 stage.publish(&view, &out);
             }
             let due = stage.take_due();
-            // The job keeps its state when its branch is dropped.
+            // A job keeps its state when its branch is dropped.
             tokio::select! {
                 open = inputs.changed() => if !open { return },
                 () = step(&mut stage.job, &stage.retriever) => {}
+                () = step(&mut stage.resume_job, &stage.retriever) => {}
                 () = fairway_clock::sleep_until(due) => {}
                 () = out.closed() => return,
             }
@@ -67,6 +68,46 @@ async fn step(job: &mut Option<RetrievalJob>, retriever: &Arc<Retriever>) {
     }
 }
 
+/// The result of a retrieval, which starts unless it is in progress.
+fn fetch<'a>(
+    job: &'a mut Option<RetrievalJob>,
+    retriever: &Arc<Retriever>,
+    view: &View,
+    request: FetchRequest,
+    name: &ReleaseName,
+) -> Result<&'a Retrieved, Decision> {
+    if !job.as_ref().is_some_and(|job| job.is_for(&request, &view.fetch_config)) {
+        *job = None;
+    }
+    let begin = || RetrievalJob::begin(retriever, request, view.fetch_config.clone());
+    match job.get_or_insert_with(begin).progress() {
+        RetrievalProgress::Done(retrieved) => Ok(retrieved),
+        RetrievalProgress::Running => Err(decision::retrieving(name)),
+        RetrievalProgress::Failed(
+            RetrievalFailure::Retrieval(why) | RetrievalFailure::Signature(why),
+        ) => Err(decision::not_retrieved(name, why)),
+        RetrievalProgress::Failed(RetrievalFailure::Content(why)) => {
+            Err(decision::not_loaded(name, why))
+        }
+    }
+}
+
+/// Requirement on the signature of an accepted release after a restart. The history alone waives
+/// nothing, because clients may be able to edit the status but not the spec.
+fn resume_requirement(
+    accepted: &AcceptedRelease,
+    desired: &DesiredRelease,
+) -> SignatureRequirement {
+    match desired {
+        DesiredRelease::Update(request)
+            if request.forced && accepted.is(&request.image) && !accepted.verified =>
+        {
+            SignatureRequirement::Should
+        }
+        _ => SignatureRequirement::Must,
+    }
+}
+
 /// State of the stage.
 struct Stage {
     own: Arc<OwnRelease>,
@@ -77,7 +118,10 @@ struct Stage {
     events: EventRecorder,
     /// The accepted release; `None` until the history is known.
     accepted: Option<AcceptedRelease>,
+    /// Retrieval of the requested release.
     job: Option<RetrievalJob>,
+    /// Retrieval of the accepted release after a restart.
+    resume_job: Option<RetrievalJob>,
     /// Wait for the result of the preflight before the update.
     preflight_wait: WaitTimer,
     /// Wait for the removal of the preflight.
@@ -110,6 +154,7 @@ impl Stage {
             events,
             accepted: None,
             job: None,
+            resume_job: None,
             preflight_wait: WaitTimer::default(),
             removal_wait: WaitTimer::default(),
             enabled_capabilities: None,
@@ -177,6 +222,10 @@ impl Stage {
         same_content(image, &self.own.release.image)
     }
 
+    fn is_accepted(&self, image: &str) -> bool {
+        self.accepted.as_ref().is_some_and(|accepted| accepted.is(image))
+    }
+
     /// Resolves `spec.desiredUpdate`.
     fn desired_release(&self, view: &View) -> DesiredRelease {
         let accepted = self.accepted.as_ref().map(|AcceptedRelease { release, .. }| release);
@@ -211,11 +260,16 @@ impl Stage {
             self.accept_own(view);
             return Err(self.loaded());
         }
-        let resumed = self.resume(view);
+        let resumed = self.resume(view, &desired);
         match desired {
             // The operator can return to its own release even if it cannot read the accepted one.
             DesiredRelease::Update(request) if self.is_own(&request.image) => Ok(request),
-            DesiredRelease::Update(request) => resumed.map(|()| request),
+            DesiredRelease::Update(request) => match resumed {
+                // A release that cannot be read blocks no other one. The gates still apply; they
+                // refuse an earlier release.
+                Err(Decision::Refused(_)) if !self.is_accepted(&request.image) => Ok(request),
+                resumed => resumed.map(|()| request),
+            },
             DesiredRelease::NotKnownYet => {
                 resumed?;
                 Err(decision::waiting())
@@ -230,16 +284,17 @@ impl Stage {
 
     /// Accepts the operator's own release, which the cluster has.
     fn accept_own(&mut self, view: &View) {
-        self.job = None;
-        if !self.accepted.as_ref().is_some_and(|accepted| accepted.is(&self.own.release.image)) {
+        (self.job, self.resume_job) = (None, None);
+        if !self.is_accepted(&self.own.release.image) {
             let content = Arc::clone(&self.own_content);
             self.accepted = Some(AcceptedRelease::own(&self.own, content, view.history()));
         }
     }
 
     /// Resumes the rollout that an operator before this one started, without another risk gate: the
-    /// update is in progress. Nothing else is decided until that release is read again.
-    fn resume(&mut self, view: &View) -> Result<(), Decision> {
+    /// update is in progress. Nothing else is decided until that release is read again, or cannot be
+    /// read.
+    fn resume(&mut self, view: &View, desired: &DesiredRelease) -> Result<(), Decision> {
         if self.accepted.is_none() {
             match view.history().first() {
                 Some(begun) if !self.is_own(&begun.image) => {
@@ -248,19 +303,21 @@ impl Stage {
                 _ => self.accept_own(view),
             }
         }
-        let Some(AcceptedRelease { release, content: None, .. }) = &self.accepted else {
+        let Some(accepted @ AcceptedRelease { content: None, .. }) = &self.accepted else {
             return Ok(());
         };
-        let (version, image) = (release.version.clone(), release.image.clone());
-        let request = FetchRequest { image: image.clone(), signed: SignatureRequirement::AsBefore };
+        let Release { version, image, .. } = accepted.release.clone();
+        let signed = resume_requirement(accepted, desired);
+        let request = FetchRequest { image: image.clone(), signed };
         let name = ReleaseName { version: Some(&version), image: &image };
-        let Retrieved { content, .. } = self.fetch(view, request, &name)?;
-        let content = Arc::clone(content);
+        let job = &mut self.resume_job;
+        let Retrieved { content, unverified } = fetch(job, &self.retriever, view, request, &name)?;
+        let (content, verified) = (Arc::clone(content), unverified.is_none());
         if let Some(accepted) = &mut self.accepted {
-            let AcceptedRelease { verified, overridden, .. } = accepted;
-            *accepted = AcceptedRelease::new(&image, content, *verified, overridden.take());
+            let overridden = accepted.overridden.take();
+            *accepted = AcceptedRelease::new(&image, content, verified, overridden);
         }
-        self.job = None;
+        self.resume_job = None;
         Ok(())
     }
 
@@ -302,31 +359,9 @@ impl Stage {
         }
         let signed =
             if request.forced { SignatureRequirement::Should } else { SignatureRequirement::Must };
-        let fetch = FetchRequest { image: request.image.clone(), signed };
-        self.fetch(view, fetch, &ReleaseName::from(request)).cloned()
-    }
-
-    /// The result of a retrieval, which starts unless it is in progress.
-    fn fetch(
-        &mut self,
-        view: &View,
-        request: FetchRequest,
-        name: &ReleaseName,
-    ) -> Result<&Retrieved, Decision> {
-        if !self.job.as_ref().is_some_and(|job| job.is_for(&request, &view.fetch_config)) {
-            self.job = None;
-        }
-        let begin = || RetrievalJob::begin(&self.retriever, request, view.fetch_config.clone());
-        match self.job.get_or_insert_with(begin).progress() {
-            RetrievalProgress::Done(retrieved) => Ok(retrieved),
-            RetrievalProgress::Running => Err(decision::retrieving(name)),
-            RetrievalProgress::Failed(
-                RetrievalFailure::Retrieval(why) | RetrievalFailure::Signature(why),
-            ) => Err(decision::not_retrieved(name, why)),
-            RetrievalProgress::Failed(RetrievalFailure::Content(why)) => {
-                Err(decision::not_loaded(name, why))
-            }
-        }
+        let fetched = FetchRequest { image: request.image.clone(), signed };
+        let name = ReleaseName::from(request);
+        fetch(&mut self.job, &self.retriever, view, fetched, &name).cloned()
     }
 
     /// Waits for the preflight results of the requested release, if the settings require them.
@@ -356,8 +391,9 @@ impl Stage {
         current: &Release,
         Retrieved { content, unverified }: &'a Retrieved,
     ) -> Result<ProposedUpdate<'a>, Decision> {
-        let risks = view.risks_from(current);
-        let (Some(risks), Ok(from)) = (risks, Version::parse(&current.version)) else {
+        // The history has no version of a release that was never read.
+        let from = Version::parse(&current.version).ok().or_else(|| view.completed_version());
+        let (Some(risks), Some(from)) = (view.risks_from(current), from) else {
             return Err(decision::waiting());
         };
         let release = payload::described(&content.metadata, &request.image, &mut Vec::new());
@@ -368,6 +404,8 @@ impl Stage {
         let verdict = risks.verdicts.verdict(&Release { image, ..release.clone() }, now);
         Ok(ProposedUpdate {
             request,
+            completed: view.completed_version().filter(|version| *version != from),
+            offered_from: Version::parse(&self.own.release.version).ok(),
             from,
             release,
             to: &content.metadata.version,
@@ -416,16 +454,28 @@ impl Stage {
         tracing::info!(version, image, "update accepted");
         self.events.record(PendingEvent::accepted(version, accepted.overridden.as_deref()));
         let after = accepted.payload(self.load_filter(view, &accepted.release.version));
-        let before = self.accepted.as_ref().map(|before| before.release.version.clone());
-        let before = before.map(|version| self.load_filter(view, &version));
-        let before = self.accepted.as_mut().zip(before).map(|(it, filter)| it.payload(filter));
+        let before = self.current_payload(view);
         if let (Some(before), Some(enabled)) = (before, &mut self.enabled_capabilities) {
             let implicit = implicitly_enabled(&before.manifests, &after.manifests, enabled);
             enabled.extend(implicit);
         }
         self.accepted = Some(accepted);
-        self.job = None;
+        (self.job, self.resume_job) = (None, None);
         self.loaded()
+    }
+
+    /// The manifests of the accepted release. If it cannot be read, those of the own release, from
+    /// which its rollout started.
+    fn current_payload(&mut self, view: &View) -> Option<Arc<Payload>> {
+        let accepted = self.accepted.as_ref()?;
+        if accepted.content.is_some() {
+            let filter = self.load_filter(view, &accepted.release.version);
+            return self.accepted.as_mut().map(|accepted| accepted.payload(filter));
+        }
+        let content = Arc::clone(&self.own_content);
+        let mut own = AcceptedRelease::own(&self.own, content, view.history());
+        let filter = self.load_filter(view, &own.release.version);
+        Some(own.payload(filter))
     }
 
     /// The decision that reports the accepted release.

@@ -9,7 +9,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 
-use super::platform::{Platform, ask, history, reaches, refused};
+use super::platform::{Platform, ask, history, reaches, refused, release};
 use crate::conditional_updates::snapshot;
 use crate::support::{Graph, Operated, graph_data, prometheus};
 
@@ -185,5 +185,38 @@ async fn update_during_installation_is_refused() -> Result<()> {
         message.ends_with("the operator evaluates the update once 5.1.0 is installed"),
         "{message}"
     );
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn next_minor_during_minor_update_is_a_skip() -> Result<()> {
+    let silent = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator",
+        "metadata": {"name": "silent"},
+        "status": {"versions": [{"name": "operator", "version": "5.2.0"}]},
+    });
+    let versions = ["5.1.0", "5.2.0", "5.2.1", "5.3.0"];
+    // 5.2.0 never completes.
+    let releases = versions.map(|version| match version {
+        "5.2.0" => (version, release(version).object("0000_60_silent_01", silent.clone())),
+        _ => (version, release(version)),
+    });
+    let Some(platform) = Platform::with_releases(releases.to_vec())? else { return Ok(()) };
+    let no_metrics = prometheus("http://127.0.0.1:9")?;
+    let mut operated = platform.cluster("", "http://127.0.0.1:9", no_metrics, |_| {}).await?;
+    for version in &versions[1..] {
+        platform.sign(&operated, version).await?;
+    }
+    ask(&operated, json!({"image": platform.image("5.2.0")})).await?;
+    operated.status("the update to start", |status| history(status) == ["5.2.0", "5.1.0"]).await?;
+    let accept = json!([{"name": "ClusterVersionUpdating"}]);
+    ask(&operated, json!({"image": platform.image("5.3.0"), "acceptRisks": accept})).await?;
+    let message = refused(&operated, "PreconditionChecks").await?;
+    let (_, why) = message.split_once(": ").unwrap_or_default();
+    insta::assert_snapshot!(why, @r#"Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.3.0 skips a minor version after 5.1.0 (the newest completed release), and the update service does not offer this update; wait until the update to 5.2.0 completes"#);
+    // Another patch release of the same minor version is no skip.
+    ask(&operated, json!({"image": platform.image("5.2.1")})).await?;
+    let status = reaches(&operated, "5.2.1").await?;
+    assert_eq!(history(&status), ["5.2.1", "5.2.0", "5.1.0"]);
     operated.stop().await
 }

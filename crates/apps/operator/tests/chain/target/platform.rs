@@ -35,14 +35,26 @@ struct Released {
 impl Platform {
     /// A platform with releases of these versions; `None` without `gpg`.
     pub(super) fn new(versions: &[&str]) -> Result<Option<Self>> {
+        let releases = versions.iter().map(|version| (*version, release(version)));
+        Self::with_releases(releases.collect())
+    }
+
+    /// Like [`Self::new`], with other releases.
+    pub(super) fn with_releases(releases: Vec<(&str, TestRelease)>) -> Result<Option<Self>> {
         let Some(signer) = Signer::new()? else { return Ok(None) };
         let layout = tempfile::tempdir()?;
-        let make = |version: &&str| {
-            let (image, digest) = release(version).store(layout.path())?;
-            Ok(Released { version: (*version).to_owned(), image, digest })
+        let make = |(version, release): (&str, TestRelease)| {
+            let (image, digest) = release.store(layout.path())?;
+            Ok(Released { version: version.to_owned(), image, digest })
         };
-        let releases = versions.iter().map(make).collect::<Result<_>>()?;
+        let releases = releases.into_iter().map(make).collect::<Result<_>>()?;
         Ok(Some(Self { signer, layout, releases }))
+    }
+
+    /// Deletes a release from the layout.
+    pub(super) fn delete(&self, version: &str) -> Result<()> {
+        let manifest = format!("blobs/sha256/{}", self.release(version).digest.hex());
+        Ok(std::fs::remove_file(self.layout.path().join(manifest))?)
     }
 
     /// An update service with graph-data.
@@ -79,9 +91,7 @@ impl Platform {
     ) -> Result<Operated> {
         let version = &self.releases.first().context("a release")?.version;
         let mut operated = Operated::new(version, channel, upstream, metrics).await?;
-        signatures(&operated)
-            .delete_collection(&DeleteParams::default(), &ListParams::default().labels(SIGNATURES))
-            .await?;
+        delete_signatures(&operated).await?;
         let own = release(version).trusting(&self.signer.keyring()?);
         own.write(&operated.settings.release.payload)?;
         operated.settings.target.images = vec![self.layout.path().to_owned()];
@@ -124,7 +134,7 @@ impl Platform {
 }
 
 /// A release with one object.
-fn release(version: &str) -> TestRelease {
+pub(super) fn release(version: &str) -> TestRelease {
     let marker = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "marker", "namespace": "openshift-config-managed"},
@@ -143,6 +153,13 @@ async fn publish(operated: &Operated, digest: &Digest, signature: Vec<u8>) -> Re
         "binaryData": {key: k8s_openapi::ByteString(signature)},
     }))?;
     signatures(operated).create(&PostParams::default(), &map).await?;
+    Ok(())
+}
+
+/// Deletes all signatures in the cluster.
+pub(super) async fn delete_signatures(operated: &Operated) -> Result<()> {
+    let labelled = ListParams::default().labels(SIGNATURES);
+    signatures(operated).delete_collection(&DeleteParams::default(), &labelled).await?;
     Ok(())
 }
 

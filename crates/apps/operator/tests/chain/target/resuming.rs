@@ -1,12 +1,13 @@
 //! Decisions after a restart of the operator.
 
 use anyhow::Result;
+use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_operator::settings::UnacceptedRiskPolicy;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use serde_json::json;
 
-use super::platform::{Platform, ask, history, reaches, refused};
+use super::platform::{Platform, ask, delete_signatures, history, reaches, refused};
 use crate::conditional_updates::snapshot;
 use crate::support::{Operated, graph_data, prometheus, reason};
 
@@ -111,6 +112,101 @@ async fn restart_with_unreadable_release_reports_it_and_keeps_update() -> Result
         .await?;
     assert_eq!(after.history, before.history);
     assert_eq!(marker(&operated).await?, "5.1.1");
+    operated.stop().await
+}
+
+/// Waits until the operator has accepted a release for a later generation of the spec than that of
+/// a status: only an operator that runs now can report it.
+async fn resumes(operated: &Operated, before: &ClusterVersionStatus) -> Result<()> {
+    ask(
+        operated,
+        json!({"acceptRisks": [{"name": format!("Other{}", before.observed_generation)}]}),
+    )
+    .await?;
+    let resumed = operated.status("the rollout to be resumed", |status| {
+        status.observed_generation > before.observed_generation
+            && reason(status, "ReleaseAccepted") == "PayloadLoaded"
+    });
+    let resumed = resumed.await?;
+    assert_eq!(resumed.history, before.history);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restart_during_update_verifies_signature_again() -> Result<()> {
+    let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(()) };
+    let no_metrics = prometheus("http://127.0.0.1:9")?;
+    let mut operated = platform.cluster("", "http://127.0.0.1:9", no_metrics, |_| {}).await?;
+    platform.sign(&operated, "5.1.1").await?;
+    ask(&operated, json!({"image": platform.image("5.1.1")})).await?;
+    let before = reaches(&operated, "5.1.1").await?;
+    assert!(before.history[0].verified);
+    operated.stop().await?;
+
+    // As if a client had written the history of an update that no operator accepted.
+    delete_signatures(&operated).await?;
+    operated.start();
+    let message = refused(&operated, "RetrievePayload").await?;
+    assert!(message.contains("the update cannot be verified"), "{message}");
+    platform.sign(&operated, "5.1.1").await?;
+    let resumed = |status: &_| reason(status, "ReleaseAccepted") == "PayloadLoaded";
+    let after = operated.status("the rollout to be resumed", resumed).await?;
+    assert_eq!(after.history, before.history);
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restart_during_forced_update_requires_force_in_spec() -> Result<()> {
+    let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(()) };
+    let no_metrics = prometheus("http://127.0.0.1:9")?;
+    let mut operated = platform.cluster("", "http://127.0.0.1:9", no_metrics, |_| {}).await?;
+    ask(&operated, json!({"image": platform.image("5.1.1"), "force": true})).await?;
+    let before = reaches(&operated, "5.1.1").await?;
+    assert!(!before.history[0].verified);
+    operated.stop().await?;
+
+    operated.start();
+    resumes(&operated, &before).await?;
+    operated.stop().await?;
+
+    ask(&operated, json!({"force": null})).await?;
+    operated.start();
+    let message = refused(&operated, "RetrievePayload").await?;
+    assert!(message.contains("the update cannot be verified"), "{message}");
+    ask(&operated, json!({"force": true})).await?;
+    let resumed = |status: &_| reason(status, "ReleaseAccepted") == "PayloadLoaded";
+    operated.status("the rollout to be resumed", resumed).await?;
+    operated.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restart_with_unreadable_release_gates_and_accepts_another() -> Result<()> {
+    let versions = ["5.1.0", "5.1.1", "5.1.2", "5.2.0"];
+    let Some(platform) = Platform::new(&versions)? else { return Ok(()) };
+    let data = graph_data(&versions, &[("5.1.2", "DiskLoss", "exposed")]);
+    let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+    let (graph, directory) = (platform.graph(&data).await?, tempfile::tempdir()?);
+    let metrics = snapshot(&directory, "exposed 1\n")?;
+    let mut operated = platform.cluster("stable-5.1", &graph.url(), metrics, |_| {}).await?;
+    for version in &versions[1..] {
+        platform.sign(&operated, version).await?;
+    }
+    // No server listens on this port, but the image is in a layout.
+    let image = platform.image("5.1.1").replace("registry.example", "127.0.0.1:9");
+    ask(&operated, json!({"image": image})).await?;
+    reaches(&operated, "5.1.1").await?;
+    operated.stop().await?;
+
+    platform.delete("5.1.1")?;
+    operated.start();
+    refused(&operated, "RetrievePayload").await?;
+    ask(&operated, json!({"image": null, "version": "5.1.2"})).await?;
+    let message = refused(&operated, "UnacceptedRisks").await?;
+    assert!(message.contains("DiskLoss"), "{message}");
+    ask(&operated, json!({"acceptRisks": [{"name": "DiskLoss"}]})).await?;
+    let status = reaches(&operated, "5.1.2").await?;
+    assert_eq!(history(&status), ["5.1.2", "5.1.1", "5.1.0"]);
+    assert_eq!(marker(&operated).await?, "5.1.2");
     operated.stop().await
 }
 

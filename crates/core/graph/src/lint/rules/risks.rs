@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use fairway_api::Version;
 use fairway_api::condition::REASON_PATTERN;
+use fairway_api::risk_name;
 use regex::Regex;
 
 use super::{LintContext, LintFinding, LintRule};
@@ -112,7 +113,8 @@ fn is_url(text: &str) -> bool {
     parsed.is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"))
 }
 
-pub(super) static NAME: LintRule = LintRule { id: "name", summary: "Risk name is not CamelCase" };
+pub(super) static NAME: LintRule =
+    LintRule { id: "name", summary: "Risk name is reserved or not CamelCase" };
 
 /// Pattern of reasons in the ClusterVersion API.
 static REASON_REGEX: LazyLock<Regex> =
@@ -130,7 +132,17 @@ pub(super) fn names(context: &LintContext<'_>) -> Vec<LintFinding> {
 }
 
 fn name_problem(name: &YamlNode) -> Option<(Severity, String)> {
-    let name = name.text().filter(|name| !name.is_empty() && !is_camel_case(name))?;
+    let name = name.text().filter(|name| !name.is_empty())?;
+    if risk_name::is_reserved(name) {
+        let message = format!(
+            "{name} is reserved for risks that clusters report; operators rename the risk to {}",
+            risk_name::of_graph(name)
+        );
+        return Some((Severity::Error, message));
+    }
+    if is_camel_case(name) {
+        return None;
+    }
     if REASON_REGEX.is_match(name) {
         return Some((Severity::Warning, format!("{name} is not CamelCase")));
     }

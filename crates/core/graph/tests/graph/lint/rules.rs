@@ -87,6 +87,10 @@ fn name() {
       help: use a name such as AuthOAuthProxyLeakedConnections
     "#);
     assert_eq!(report_of_block(&with("name", "VSphereHW14")), "");
+    insta::assert_snapshot!(report_of_block(&with("name", "AdminAck-ack-4.7-apis")), @"
+    blocked-edges/4.7.4-Risk.yaml:1:7-28: error[name]: AdminAck-ack-4.7-apis is reserved for risks that clusters report; operators rename the risk to GraphRisk-AdminAck-ack-4.7-apis
+      help: use a name such as AuthOAuthProxyLeakedConnections
+    ");
 }
 
 #[test]

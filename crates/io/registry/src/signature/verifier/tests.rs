@@ -168,6 +168,30 @@ async fn verify_with_many_signatures_stops_at_limit() {
     let refused = verify(&platform(&[]), &cluster, None).await;
     assert_eq!(refused.as_ref().unwrap_err().findings.len(), 65);
     insta::assert_snapshot!(errors(refused, &[]).split(':').next_back().unwrap(), @" the message is not signed; and 57 more");
+    // Many ConfigMaps, too.
+    let names: Vec<String> = (0..1000).map(|number| format!("signatures-{number}")).collect();
+    let cluster: Vec<_> = names
+        .iter()
+        .map(|config_map| ClusterSignature {
+            config_map,
+            ..in_cluster("sha256-", fixture!("unsigned.gpg"))
+        })
+        .collect();
+    let refused = verify(&platform(&[]), &cluster, None).await.unwrap_err();
+    assert_eq!(refused.findings.len(), 513);
+}
+
+#[tokio::test]
+async fn verify_with_many_invalid_signatures_in_one_source_checks_the_others() {
+    let junk = vec![in_cluster("sha256-", fixture!("unsigned.gpg")); 1000];
+    let other = ClusterSignature {
+        config_map: "other-signatures",
+        ..in_cluster("sha256-", fixture!("good.gpg"))
+    };
+    let cluster = [junk.clone(), vec![other]].concat();
+    assert!(verify(&platform(&[]), &cluster, None).await.is_ok());
+    let signed = store(&[fixture!("good.gpg")]);
+    assert!(verify(&platform(&[signed.path()]), &junk, None).await.is_ok());
 }
 
 #[test]

@@ -60,6 +60,7 @@ struct Scenario<'a> {
     looked_at: Option<PreflightOutcome>,
     unverified: Option<&'a str>,
     unaccepted: UnacceptedRiskPolicy,
+    completed: Option<&'a str>,
 }
 
 /// An update to an offered version.
@@ -73,6 +74,7 @@ fn to(version: &str) -> Scenario<'_> {
         looked_at: None,
         unverified: None,
         unaccepted: UnacceptedRiskPolicy::Gate,
+        completed: None,
     }
 }
 
@@ -102,6 +104,8 @@ fn decided(scenario: &Scenario) -> Result<Option<String>, Decision> {
     let proposed = ProposedUpdate {
         request: &request,
         from: Version::new(5, 0, 3),
+        completed: scenario.completed.map(|version| Version::parse(version).unwrap()),
+        offered_from: Some(Version::new(5, 0, 3)),
         release,
         to: &Version::parse(scenario.to).unwrap(),
         previous: Some(&previous),
@@ -281,6 +285,8 @@ fn verify_version_of_other_version_refuses() {
     let refused = ProposedUpdate {
         request: &request,
         from: Version::new(5, 0, 3),
+        completed: None,
+        offered_from: None,
         verdict: UpdateVerdict { release: has.clone(), exposures: Vec::new() },
         release: has,
         to: &Version::new(5, 0, 9),
@@ -317,10 +323,19 @@ fn check_of_skip_level_update_requires_recent_preflight() {
     "#);
     let accepts = &["OldKernel", "ClusterOperatorUpgradeable-dns"];
     assert!(refused(&scenario(&running, accepts)).contains("SkipLevelNotChecked"));
-    for (hours, is_too_old) in [(0, false), (24, false), (25, true), (24 * 90, true)] {
-        let left = Some(beginning().0 - SignedDuration::from_hours(hours));
+    let hours = SignedDuration::from_hours;
+    for (age, is_refused) in [
+        (hours(0), false),
+        (hours(24), false),
+        (hours(25), true),
+        (hours(24 * 90), true),
+        // The clock was set back after the preflight.
+        (SignedDuration::from_secs(-1), true),
+        (hours(-24 * 90), true),
+    ] {
+        let left = Some(beginning().0 - age);
         let decided = decided(&scenario(&PreflightOutcome { left, ..found.clone() }, accepts));
-        assert_eq!(decided.is_err(), is_too_old, "{hours}");
+        assert_eq!(decided.is_err(), is_refused, "{age}");
     }
     insta::assert_snapshot!(accepted(&scenario(&found, accepts)), @r"
     Updating from 5.0.3 to 5.2.0 is supported, but not recommended for this cluster.
@@ -336,4 +351,27 @@ fn check_of_skip_level_update_requires_recent_preflight() {
     The preflight of 5.2.0 reports:
     * SlowBoot: SlowBoot may break the cluster. https://example.com/SlowBoot (It was found.)
     ");
+}
+
+#[test]
+fn check_of_next_minor_during_update_requires_edge_from_completed_release() {
+    let checked = PreflightOutcome { complete: true, ..PreflightOutcome::default() };
+    let accepts = &["ClusterOperatorUpgradeable-dns", "DiskLoss", "NetworkLoss"];
+    // 4.22.0 is complete, 5.0.3 is not.
+    let too_far = refused(&Scenario { accepts, completed: Some("4.22.0"), ..to("5.1.0") });
+    assert!(too_far.contains("MajorVersionUpdate"), "{too_far}");
+    assert!(decided(&Scenario { accepts, completed: Some("5.0.2"), ..to("5.1.0") }).is_ok());
+    // The update service offers updates from 5.0.3, not from 5.0.2.
+    let accepts = &["ClusterOperatorUpgradeable-dns", "OldKernel"];
+    let skip = |completed| Scenario {
+        accepts,
+        completed,
+        looked_at: Some(checked.clone()),
+        ..to("5.2.0")
+    };
+    assert!(decided(&skip(None)).is_ok());
+    insta::assert_snapshot!(refused(&skip(Some("5.0.2"))), @r#"
+    False PreconditionChecks
+    Preconditions failed for payload loaded version="5.2.0" image="registry.example/release@sha256:8ecd4901ea069209005fa5d998421b30df046f771a2a930189f6c1adad5cea2e": Precondition "ClusterVersionGiantHop" failed because of "SkipLevelNotOffered": 5.2.0 skips a minor version after 5.0.2 (the newest completed release), and the update service does not offer this update; wait until the update to 5.0.3 completes
+    "#);
 }

@@ -66,13 +66,25 @@ impl UpdateStep<'_> {
 
     /// All cautions of the update.
     pub(super) fn cautions(&self) -> Vec<UpdateCaution> {
-        let between = self.versions().into_iter().flat_map(|(from, to)| between(&from, &to));
+        let between = self.versions().into_iter().flat_map(|(from, to)| {
+            let skipped = || self.skipped_since_completed(&from, &to);
+            let cautions = between(&from, &to);
+            let is_reported = cautions.iter().any(UpdateCaution::is_version_change);
+            cautions.into_iter().chain(if is_reported { None } else { skipped() })
+        });
         let unknown = self.release.version.is_empty().then(|| UpdateCaution::UnknownVersion {
             message: self.metadata_error.unwrap_or("not retrieved").to_owned(),
         });
         let forced = self.force.then_some(UpdateCaution::Forced);
         let unknown = unknown.or_else(|| self.not_comparable());
         between.chain(self.candidate()).chain(unknown).chain(forced).collect()
+    }
+
+    /// Caution for minor versions that the update skips after the newest completed release, while
+    /// another update is in progress.
+    fn skipped_since_completed(&self, from: &Version, to: &Version) -> Option<UpdateCaution> {
+        let completed = self.status.completed_version().filter(|completed| completed < from)?;
+        between(&completed, to).into_iter().find(UpdateCaution::is_version_change)
     }
 
     /// Caution for versions that cannot be compared; the update may be a downgrade.
@@ -120,6 +132,11 @@ fn is_less_stable(from: &Version, to: &Version) -> bool {
 }
 
 impl UpdateCaution {
+    /// Whether it is about the distance of the versions.
+    fn is_version_change(&self) -> bool {
+        matches!(self, Self::Downgrade { .. } | Self::SkipLevel { .. } | Self::Major { .. })
+    }
+
     /// Whether the user must confirm it. The operator allows only one update between major versions,
     /// so that one needs no confirmation.
     pub(super) fn needs_confirmation(&self) -> bool {
@@ -170,6 +187,7 @@ impl fmt::Display for UpdateCaution {
 
 #[cfg(test)]
 mod tests {
+    use fairway_api::cluster_version::{UpdateHistory, UpdateState};
     use fairway_testkit::objects;
 
     use super::*;
@@ -228,6 +246,44 @@ mod tests {
         what is that 5.1.0; the update from what is that to 5.1.0 cannot be classified, to be confirmed
         5.1.0 latest; the update from 5.1.0 to latest cannot be classified, to be confirmed
          5.1.0; the version of the cluster is unknown, so the update to 5.1.0 cannot be classified, to be confirmed
+        ");
+    }
+
+    #[test]
+    fn cautions_during_update_count_from_completed_release() {
+        let entry = |version: &str, state| UpdateHistory {
+            state,
+            version: Some(version.to_owned()),
+            ..UpdateHistory::default()
+        };
+        let cautions = |completed: &str, from: &str, to: &str| {
+            let mut status = objects::status_at(from);
+            status.history =
+                vec![entry(from, UpdateState::Partial), entry(completed, UpdateState::Completed)];
+            let release = objects::release(to);
+            let step = UpdateStep {
+                status: &status,
+                channel: Some("stable-5.1"),
+                release: &release,
+                metadata_error: None,
+                force: false,
+            };
+            let cautions = step.cautions().into_iter().map(|caution| format!("; {caution}"));
+            format!("{completed} {from} {to}{}", cautions.collect::<String>())
+        };
+        let output = [
+            cautions("5.0.0", "5.1.0", "5.1.1"),
+            cautions("5.0.0", "5.1.0", "5.2.0"),
+            cautions("4.22.0", "5.0.0", "5.1.0"),
+            cautions("5.0.0", "5.1.0", "5.3.0"),
+            cautions("5.0.0", "5.1.0", "5.0.0"),
+        ];
+        insta::assert_snapshot!(output.join("\n"), @"
+        5.0.0 5.1.0 5.1.1
+        5.0.0 5.1.0 5.2.0; the update from 5.0.0 to 5.2.0 is a skip-level update that skips one minor version
+        4.22.0 5.0.0 5.1.0; the update from 4.22.0 to 5.1.0 is an update to another major version
+        5.0.0 5.1.0 5.3.0; the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version
+        5.0.0 5.1.0 5.0.0; the update from 5.1.0 to 5.0.0 is a downgrade
         ");
     }
 
