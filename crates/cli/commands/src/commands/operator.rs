@@ -101,6 +101,7 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
         },
         target: target(&args.releases),
         preflight: preflight(&args.preflight),
+        max_watch_age: fairway_watch::MAX_WATCH_AGE,
     })
 }
 
@@ -387,6 +388,7 @@ mod tests {
                     priority_class: None,
                 },
             },
+            max_watch_age: 600s,
         }
         "#);
     }
