@@ -114,7 +114,14 @@ fn respond<B>(operations: &Operations, request: &Request<B>) -> Response<Full<By
             answer.headers_mut().insert(CONTENT_TYPE, OPEN_METRICS);
             answer
         }
-        "/healthz" => text(StatusCode::OK, "ok"),
+        // Only what a restart repairs: failed watches retry by themselves.
+        "/healthz" => match operations.metrics.stuck_watch() {
+            None => text(StatusCode::OK, "ok"),
+            Some(watch) => {
+                let message = format!("the watch of {watch} is not active");
+                text(StatusCode::INTERNAL_SERVER_ERROR, message)
+            }
+        },
         "/readyz" if operations.stop.is_cancelled() => {
             text(StatusCode::SERVICE_UNAVAILABLE, "stopping")
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_cincinnati::query::RunningRelease;
+use fairway_watch::WatchMonitors;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
@@ -99,7 +100,8 @@ impl Operator {
     /// last receiver.
     async fn work(&self, leadership: Leadership) -> Result<(), OperatorError> {
         self.phase.send_replace(Phase::Starting);
-        let watches = ClusterWatches::open(&self.client, &TaskTracker::new());
+        let monitors = WatchMonitors::new(self.settings.max_watch_age);
+        let watches = ClusterWatches::open(&self.client, &TaskTracker::new(), &monitors);
         let running = Running {
             version: self.own.release.version.clone(),
             image: self.own.release.image.clone(),
@@ -110,6 +112,7 @@ impl Operator {
             () = self.stop.cancelled() => Ok(()),
             () = self.metrics.follow(watches.clone(), running) => Err(OperatorError::TaskFailed(None)),
             () = self.announce(watches.clone()) => Err(OperatorError::TaskFailed(None)),
+            () = monitors.run() => Err(OperatorError::TaskFailed(None)),
             // Ending here releases the Lease, so that the operator of the new release starts at once.
             () = superseded.cancelled() => Ok(()),
             failed = self.stages(watches, leadership, superseded.clone()) => Err(failed),
@@ -154,6 +157,7 @@ impl Operator {
                 cluster_operators: watches.cluster_operators.clone(),
                 admin_gates: watches.admin_gates,
                 admin_acks: watches.admin_acks,
+                stale: watches.stale.clone(),
                 updates: updates.clone(),
                 preflight: preflight.clone(),
                 rollout: rollout.clone(),
@@ -177,6 +181,7 @@ impl Operator {
                 features: watches.features,
                 proxy: watches.proxy.clone(),
                 trusted_ca: watches.trusted_ca,
+                stale: watches.stale,
                 risks: risks.clone(),
                 preflight: preflight.clone(),
             },

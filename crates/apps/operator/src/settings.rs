@@ -32,6 +32,8 @@ pub struct Settings {
     pub target: TargetSettings,
     /// Preflights.
     pub preflight: PreflightSettings,
+    /// Maximum age of watches: older data is unknown.
+    pub max_watch_age: Duration,
 }
 
 /// The release that the operator belongs to.

@@ -115,7 +115,8 @@ fn is_final(error: &watcher::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use anyhow::Result;
-    use fairway_testkit::TestCluster;
+    use fairway_sandbox::faults::Fault;
+    use fairway_testkit::{TestCluster, wait};
     use serde_json::json;
 
     use super::*;
@@ -143,6 +144,29 @@ mod tests {
         }
         parts.sort();
         assert_eq!(parts, [Part::All, Part::All, Part::All, one.part]);
+        Ok(())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn requests_without_response_in_the_sandbox_are_retried() -> Result<()> {
+        let cluster = TestCluster::start().await?;
+        let Some(sandbox) = cluster.fault_injection() else { return Ok(()) };
+        let client = cluster.client_with_read_timeout("hung", Duration::from_secs(3)).await?;
+        for (name, fault) in [
+            ("list", Fault::hang().verb("list")),
+            ("start", Fault::hang().verb("watch")),
+            ("stream", Fault::hang_watch(0)),
+        ] {
+            sandbox.faults().add(fault.resource("limitranges").user_agent("hung").times(1));
+            let mut watching = ChangeWatcher::of(&client, [ALL].into()).await;
+            let hung = async || Ok(sandbox.faults().is_empty().then_some(()));
+            wait::until("a request to hang", hung).await?;
+            let metadata = json!({"namespace": "default", "name": name});
+            let object = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata});
+            create(&cluster, ALL, object).await?;
+            let change = timeout(wait::DEFAULT_TIMEOUT, watching.change()).await;
+            assert_eq!(change.ok(), Some(ALL), "{name}");
+        }
         Ok(())
     }
 }

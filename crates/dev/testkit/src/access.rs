@@ -1,6 +1,7 @@
 //! Clients for a cluster.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
@@ -40,6 +41,17 @@ impl Access {
         let mut config = config(kubeconfig).await?;
         config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
         Ok(Client::try_from(config)?)
+    }
+
+    /// A client with all permissions, a `User-Agent` and a read timeout.
+    pub(crate) async fn with_read_timeout(
+        kubeconfig: &Path,
+        user_agent: &str,
+        timeout: Duration,
+    ) -> Result<Client> {
+        let mut config = config(kubeconfig).await?;
+        config.headers.push((USER_AGENT, user_agent.parse()?));
+        Ok(Client::try_from(fairway_watch::with_read_timeout(config, timeout))?)
     }
 
     /// A client with all permissions and this `User-Agent`.

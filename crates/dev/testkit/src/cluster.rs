@@ -55,7 +55,7 @@ enum Hold {
     /// ClusterVersion and the ClusterOperators, until the lock is dropped.
     Turn { _lock: File },
     /// A control plane.
-    Own { _cluster: Box<Cluster> },
+    Own { cluster: Box<Cluster> },
     /// A cluster in this process. Its directory is dropped after it.
     Sandbox { sandbox: Box<Sandbox>, _directory: TempDir },
 }
@@ -107,7 +107,7 @@ impl TestCluster {
         let start = || Cluster::start(real::Options::control_plane());
         let cluster = tokio::task::spawn_blocking(start).await??;
         let (kubeconfig, log) = (cluster.kubeconfig().to_owned(), cluster.audit_log().to_owned());
-        Self::connect(kubeconfig, Some(log), Hold::Own { _cluster: Box::new(cluster) }).await
+        Self::connect(kubeconfig, Some(log), Hold::Own { cluster: Box::new(cluster) }).await
     }
 
     /// A sandbox with these nodes, also in the other modes.
@@ -175,6 +175,16 @@ impl TestCluster {
         Access::with_user_agent(&self.kubeconfig, user_agent).await
     }
 
+    /// A client with all permissions, its own `User-Agent`, and a read timeout as that of long-running
+    /// commands, but shorter.
+    pub async fn client_with_read_timeout(
+        &self,
+        user_agent: &str,
+        timeout: Duration,
+    ) -> Result<Client> {
+        Access::with_read_timeout(&self.kubeconfig, user_agent, timeout).await
+    }
+
     /// The kubeconfig for other processes.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
@@ -212,6 +222,14 @@ impl TestCluster {
     pub fn as_sandbox(&self) -> Option<&Sandbox> {
         match &self.hold {
             Hold::Sandbox { sandbox, .. } => Some(sandbox),
+            _ => None,
+        }
+    }
+
+    /// The control plane of this test, if it has one for itself.
+    pub fn own_control_plane(&mut self) -> Option<&mut Cluster> {
+        match &mut self.hold {
+            Hold::Own { cluster } => Some(cluster),
             _ => None,
         }
     }

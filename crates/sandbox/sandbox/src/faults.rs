@@ -1,4 +1,5 @@
-//! Fault injection for tests of clients: errors, delays, broken watches and connections.
+//! Fault injection for tests of clients: errors, delays, missing responses, broken watches and
+//! connections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +30,8 @@ pub struct Fault {
     namespace: Option<String>,
     name: Option<String>,
     user_agent: Option<String>,
+    /// Whether it applies only to the later pages of lists.
+    only_continued: bool,
     /// Remaining number of times; `None` for always.
     times: Option<usize>,
 }
@@ -44,8 +47,12 @@ pub(crate) enum FaultAction {
     Delay(Duration),
     /// Close the connection instead of responding.
     Drop,
+    /// Never respond, and keep the connection open.
+    Hang,
     /// Break the watch after this many events.
     CutWatch(usize),
+    /// Send nothing more after this many events, and keep the connection open.
+    HangWatch(usize),
 }
 
 /// Attributes of a request that faults match. Missing ones are empty.
@@ -56,6 +63,8 @@ pub(crate) struct FaultTarget<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
     pub(crate) user_agent: &'a str,
+    /// Whether it is a list with a `continue` token.
+    pub(crate) is_continued: bool,
 }
 
 impl Fault {
@@ -79,9 +88,20 @@ impl Fault {
         Self::new(FaultAction::Drop)
     }
 
+    /// Accepts requests and never responds, with an open connection: a load balancer that loses its
+    /// server after it has forwarded the request.
+    pub fn hang() -> Self {
+        Self::new(FaultAction::Hang)
+    }
+
     /// Breaks new watches after this many events.
     pub fn cut_watch(events: usize) -> Self {
         Self { verb: Some("watch".to_owned()), ..Self::new(FaultAction::CutWatch(events)) }
+    }
+
+    /// Starts new watches and sends nothing after this many events: no event, no bookmark, and no end.
+    pub fn hang_watch(events: usize) -> Self {
+        Self { verb: Some("watch".to_owned()), ..Self::new(FaultAction::HangWatch(events)) }
     }
 
     fn new(action: FaultAction) -> Self {
@@ -92,6 +112,7 @@ impl Fault {
             namespace: None,
             name: None,
             user_agent: None,
+            only_continued: false,
             times: None,
         }
     }
@@ -126,6 +147,12 @@ impl Fault {
         Self { user_agent: Some(part.to_owned()), ..self }
     }
 
+    /// Only for the later pages of lists, which have a `continue` token.
+    #[must_use]
+    pub fn continued(self) -> Self {
+        Self { only_continued: true, ..self }
+    }
+
     /// Only this many times.
     #[must_use]
     pub fn times(self, times: usize) -> Self {
@@ -140,6 +167,7 @@ impl Fault {
             && is(&self.resource, target.resource)
             && is(&self.namespace, target.namespace)
             && is(&self.name, target.name)
+            && (!self.only_continued || target.is_continued)
             && self.user_agent.as_ref().is_none_or(|part| target.user_agent.contains(part))
     }
 }
@@ -228,7 +256,14 @@ mod tests {
     use super::*;
 
     fn update<'a>(name: &'a str, user_agent: &'a str) -> FaultTarget<'a> {
-        FaultTarget { verb: "update", resource: "configmaps", namespace: "a", name, user_agent }
+        FaultTarget {
+            verb: "update",
+            resource: "configmaps",
+            namespace: "a",
+            name,
+            user_agent,
+            is_continued: false,
+        }
     }
 
     #[test]
@@ -243,7 +278,10 @@ mod tests {
             (any.clone().name("y"), false),
             (any.clone().user_agent("fair"), true),
             (any.clone().user_agent("kubectl"), false),
+            (any.clone().continued(), false),
+            (Fault::hang(), true),
             (Fault::cut_watch(0), false),
+            (Fault::hang_watch(0), false),
         ] {
             let faults = Faults::default();
             faults.add(fault.clone());

@@ -129,3 +129,58 @@ async fn watch_that_recovers_in_the_sandbox_does_not_count_as_failing() -> Resul
     .await?;
     guard.stop().await
 }
+
+/// Shorter than that of the guard, so that tests are short.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_without_response_in_the_sandbox_are_retried() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    let Some(sandbox) = platform.sandbox() else { return Ok(()) };
+    let client = platform.cluster.client_with_read_timeout("hung", READ_TIMEOUT).await?;
+    let operators =
+        |fault: Fault| fault.resource("clusterserviceversions").user_agent("hung").times(1);
+    sandbox.faults().add(operators(Fault::hang().verb("list")));
+    let guard = platform.start_as(client, platform.settings()?)?;
+    platform.until_upgradeable(READY).await?;
+    assert!(sandbox.faults().is_empty(), "the list did not hang");
+
+    let mut names = String::new();
+    for (name, fault) in [("a.v1", Fault::hang().verb("watch")), ("b.v1", Fault::hang_watch(0))] {
+        sandbox.faults().add(operators(fault));
+        sandbox.restart();
+        fairway_testkit::wait::until("the watch to hang", || async {
+            Ok(sandbox.faults().is_empty().then_some(()))
+        })
+        .await?;
+        platform.install(name, up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+        names = if names.is_empty() { format!("NS/{name}") } else { format!("{names}, NS/{name}") };
+        platform.until_upgradeable(&format!("{WILL}: {names}")).await?;
+    }
+    guard.stop().await
+}
+
+#[tokio::test]
+async fn list_compacted_between_pages_in_the_sandbox_starts_over() -> Result<()> {
+    let platform = Platform::begin(Some("4.6.3")).await?;
+    let Some(sandbox) = platform.sandbox() else { return Ok(()) };
+    // More than a page.
+    for number in 0..60 {
+        let name = format!("operator-{number:02}.v1");
+        platform.install(&name, up_to("4.9")).await.map_err(anyhow::Error::msg)?;
+    }
+    platform.install("old.v1", up_to("4.6")).await.map_err(anyhow::Error::msg)?;
+    let expired = Fault::refuse(410).verb("list").resource("clusterserviceversions").continued();
+    sandbox.faults().add(expired.times(3));
+    let mark = platform.cluster.audit_log()?.mark()?;
+    let guard = platform.start(platform.settings()?)?;
+    platform.until_upgradeable(&format!("{WILL}: NS/old.v1")).await?;
+    assert!(sandbox.faults().is_empty(), "no later page was requested");
+    let events = platform.cluster.audit_log()?.since(mark)?;
+    let pages = events
+        .iter()
+        .filter(|event| event.verb == "list" && event.is_about("clusterserviceversions"));
+    // Three lists that end after the first page, and a complete one.
+    assert_eq!(pages.count(), 3 * 2 + 2);
+    guard.stop().await
+}

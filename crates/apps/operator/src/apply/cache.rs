@@ -38,6 +38,9 @@ struct State {
     objects: BTreeMap<Key, LiveObject>,
     /// Objects of a list that is not complete yet.
     listed: BTreeMap<Key, LiveObject>,
+    /// Responses of writes since that list began; `None` if no list is in progress. The list may be
+    /// older than they are.
+    written: Option<BTreeMap<Key, LiveObject>>,
     /// Identities of the objects whose changes are published.
     managed: BTreeMap<Key, ObjectId>,
     /// Objects that the API server changes with every write.
@@ -196,12 +199,17 @@ impl KindCache {
         };
     }
 
-    /// Stores the response of a write, so that the event of the watch is no change.
+    /// Stores the response of a write, so that the event of the watch is no change. The watch may
+    /// already have a later state, or the object that replaced it.
     pub(super) fn store(&self, key: Key, live: LiveObject) {
         let mut state = lock(&self.state);
-        if !state.objects.get(&key).is_some_and(|known| live.is_older_than(known)) {
-            state.objects.insert(key, live);
+        if state.objects.get(&key).is_some_and(|known| live.has_lower_version_than(known)) {
+            return;
         }
+        if let Some(written) = &mut state.written {
+            written.insert(key.clone(), live.clone());
+        }
+        state.objects.insert(key, live);
     }
 }
 
@@ -211,6 +219,7 @@ impl State {
         match event {
             Event::Init => {
                 self.listed.clear();
+                self.written = Some(BTreeMap::new());
                 None
             }
             Event::InitApply(live) => {
@@ -241,18 +250,23 @@ impl State {
         changed.into_iter().collect()
     }
 
-    /// Replaces the objects by a complete list.
+    /// Replaces the objects by a complete list, also by older ones: after a restore of etcd, all
+    /// `resourceVersions` are lower, and numbers are used a second time for other contents. Only
+    /// responses of writes during the list are compared with it.
     fn replace(&mut self) -> Vec<ObjectId> {
-        let listed = std::mem::take(&mut self.listed);
-        let gone: Vec<Key> =
-            self.objects.keys().filter(|key| !listed.contains_key(*key)).cloned().collect();
-        for key in &gone {
-            self.objects.remove(key);
+        let mut listed = std::mem::take(&mut self.listed);
+        for (key, written) in self.written.take().unwrap_or_default() {
+            if listed.get(&key).is_some_and(|live| live.is_older_than(&written)) {
+                listed.insert(key, written);
+            }
         }
-        let gone: Vec<ObjectId> =
-            gone.iter().filter_map(|key| self.managed.get(key)).cloned().collect();
-        let changed = listed.into_iter().flat_map(|(key, live)| self.insert(key, live));
-        gone.into_iter().chain(changed.collect::<Vec<_>>()).collect()
+        let before = std::mem::replace(&mut self.objects, listed);
+        let gone = before.keys().filter(|key| !self.objects.contains_key(*key));
+        let changed = self.objects.iter().filter(|(key, live)| {
+            before.get(*key).is_none_or(|known| !live.has_same_content_as(known))
+        });
+        let changed = gone.chain(changed.map(|(key, _)| key));
+        changed.filter_map(|key| self.managed.get(key)).cloned().collect()
     }
 }
 
@@ -366,6 +380,53 @@ mod tests {
         state.apply_event(Event::InitApply(live("a", 20)));
         state.apply_event(Event::InitApply(live("b", 21)));
         assert_eq!(state.apply_event(Event::InitDone), Some(vec![id("a"), id("b")]));
+    }
+
+    #[test]
+    fn list_with_lower_versions_replaces_objects() {
+        let mut state = state();
+        let key = |name: &str| (String::new(), name.to_owned());
+        // A restore of etcd: `a` is older, and `b` has its old number with another content.
+        let other = json!({"metadata": {"name": "b", "resourceVersion": "11"}, "data": {"x": "y"}});
+        state.apply_event(Event::Init);
+        state.apply_event(Event::InitApply(live("a", 4)));
+        state.apply_event(Event::InitApply(LiveObject::pack(other.clone())));
+        assert_eq!(state.apply_event(Event::InitDone), Some(vec![id("a"), id("b")]));
+        assert!(state.objects[&key("a")].is_same_as(&live("a", 4)));
+        assert_eq!(state.objects[&key("b")].object(), other);
+        // Events of the restored server count, although their numbers are lower than before.
+        assert_eq!(state.apply_event(Event::Apply(live("a", 5))), Some(vec![id("a")]));
+        assert_eq!(state.apply_event(Event::Delete(live("a", 6))), Some(vec![id("a")]));
+    }
+
+    #[test]
+    fn list_older_than_own_write_keeps_the_write() {
+        let cache = KindCache::new(ChangeListeners::default());
+        let key = (String::new(), "a".to_owned());
+        cache.manage(key.clone(), id("a"));
+        let apply_event = |event| lock(&cache.state).apply_event(event);
+        apply_event(Event::Init);
+        apply_event(Event::InitApply(live("a", 5)));
+        cache.store(key.clone(), live("a", 7));
+        assert_eq!(apply_event(Event::InitDone), Some(vec![]));
+        assert!(cache.live(&key).is_some_and(|known| known.is_same_as(&live("a", 7))));
+        // The next list began after the write, and has another past.
+        apply_event(Event::Init);
+        apply_event(Event::InitApply(live("a", 6)));
+        assert_eq!(apply_event(Event::InitDone), Some(vec![id("a")]));
+        assert!(cache.live(&key).is_some_and(|known| known.is_same_as(&live("a", 6))));
+    }
+
+    #[test]
+    fn events_about_another_object_of_the_same_name_are_applied() {
+        let object = |uid: &str, version: &str| {
+            let metadata = json!({"name": "a", "uid": uid, "resourceVersion": version});
+            LiveObject::pack(json!({ "metadata": metadata }))
+        };
+        let mut state = state();
+        state.apply_event(Event::Apply(object("lost", "30")));
+        assert_eq!(state.apply_event(Event::Apply(object("new", "20"))), Some(vec![id("a")]));
+        assert_eq!(state.apply_event(Event::Apply(object("new", "19"))), Some(vec![]));
     }
 
     #[test]

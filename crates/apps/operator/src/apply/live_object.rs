@@ -36,6 +36,7 @@ impl LiveObject {
             name: text("name"),
             namespace: text("namespace"),
             resource_version: text("resourceVersion"),
+            uid: text("uid"),
             ..ObjectMeta::default()
         };
         let mut packing = ZlibEncoder::new(Vec::new(), Compression::fast());
@@ -60,9 +61,15 @@ impl LiveObject {
         ownership::latest_other_manager(&self.object()).map(str::to_owned)
     }
 
+    /// Whether it is an earlier state of the same object. A list may have lower versions than all
+    /// events and writes before it, after a restore of etcd.
+    pub(super) fn is_older_than(&self, other: &Self) -> bool {
+        self.metadata.uid == other.metadata.uid && self.has_lower_version_than(other)
+    }
+
     /// Whether it has a lower `resourceVersion`. API servers do not guarantee an order, but all have
     /// one; without numbers, the last event wins.
-    pub(super) fn is_older_than(&self, other: &Self) -> bool {
+    pub(super) fn has_lower_version_than(&self, other: &Self) -> bool {
         let revision = |live: &Self| live.metadata.resource_version.as_ref()?.parse::<u64>().ok();
         matches!((revision(self), revision(other)), (Some(mine), Some(theirs)) if mine < theirs)
     }
@@ -70,6 +77,11 @@ impl LiveObject {
     /// Whether both have the same `resourceVersion`.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         self.metadata.resource_version == other.metadata.resource_version
+    }
+
+    /// Whether both have the same content.
+    pub(super) fn has_same_content_as(&self, other: &Self) -> bool {
+        self.packed == other.packed
     }
 }
 

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
 use fairway_cincinnati::connection::ProxySettings;
 use fairway_findings::labels::AGGREGATE;
+use fairway_watch::{StaleWatches, WatchMonitors};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::runtime::watcher;
@@ -46,6 +47,14 @@ mod config_map {
     pub(super) const ADMIN_ACKS: (&str, &str) = ("openshift-config", "admin-acks");
     /// Installer and its version.
     pub(super) const INSTALL: (&str, &str) = ("openshift-config", "openshift-install");
+}
+
+/// Names of the watches that gates depend on, in messages and metrics.
+pub(crate) mod watch_name {
+    pub(crate) const CLUSTER_VERSION: &str = "clusterversions/version";
+    pub(crate) const CLUSTER_OPERATORS: &str = "clusteroperators";
+    pub(crate) const ADMIN_GATES: &str = "configmaps/openshift-config-managed/admin-gates";
+    pub(crate) const ADMIN_ACKS: &str = "configmaps/openshift-config/admin-acks";
 }
 
 /// Receivers with the latest state of all watched objects; `None` until the first list is complete.
@@ -72,35 +81,45 @@ pub struct ClusterWatches {
     pub install: watch::Receiver<Option<Objects<ConfigMap>>>,
     /// Cluster roles that a platform adds to the permissions of preflight checks.
     pub reader_roles: ReaderRoles,
+    /// Stale watches.
+    pub stale: watch::Receiver<StaleWatches>,
+    /// Monitors of all watches.
+    pub monitors: WatchMonitors,
 }
 
 impl ClusterWatches {
-    /// Starts all watches as tasks. Each ends when its last receiver is dropped.
-    pub fn open(client: &Client, tasks: &TaskTracker) -> Self {
-        let reflectors = Reflectors::new(tasks.clone());
+    /// Starts all watches as tasks. Each ends when its last receiver is dropped. `monitors` publishes
+    /// the stale ones while it runs.
+    pub fn open(client: &Client, tasks: &TaskTracker, monitors: &WatchMonitors) -> Self {
+        let reflectors = Reflectors::new(client.clone(), tasks.clone(), monitors.clone());
         let named =
             |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
         let config_map = |(namespace, name): (&str, &str)| {
-            reflectors.objects(Api::<ConfigMap>::namespaced(client.clone(), namespace), named(name))
+            let api = |client| Api::<ConfigMap>::namespaced(client, namespace);
+            reflectors.objects(&format!("configmaps/{namespace}/{name}"), api, named(name))
         };
-        let all = Api::all(client.clone());
-        let proxy = platform_config::watch_proxy(client, &reflectors);
+        let proxy = platform_config::watch_proxy(&reflectors);
         Self {
-            cluster_version: reflectors.objects(all, named(CLUSTER_VERSION_NAME)),
-            cluster_operators: reflectors
-                .objects(Api::all(client.clone()), watcher::Config::default()),
-            surroundings: platform_config::watch_injected_config(
-                client,
-                &reflectors,
-                proxy.clone(),
+            cluster_version: reflectors.objects(
+                watch_name::CLUSTER_VERSION,
+                Api::all,
+                named(CLUSTER_VERSION_NAME),
             ),
+            cluster_operators: reflectors.objects(
+                watch_name::CLUSTER_OPERATORS,
+                Api::all,
+                watcher::Config::default(),
+            ),
+            surroundings: platform_config::watch_injected_config(&reflectors, proxy.clone()),
             proxy,
-            features: platform_config::watch_features(client, &reflectors),
+            features: platform_config::watch_features(&reflectors),
             trusted_ca: config_map(config_map::TRUSTED_CA),
             admin_gates: config_map(config_map::ADMIN_GATES),
             admin_acks: config_map(config_map::ADMIN_ACKS),
             install: config_map(config_map::INSTALL),
-            reader_roles: ReaderRoles::watch(client, &reflectors),
+            reader_roles: ReaderRoles::watch(&reflectors),
+            stale: monitors.stale(),
+            monitors: monitors.clone(),
         }
     }
 }
@@ -121,12 +140,14 @@ pub struct ReaderRoles {
 }
 
 impl ReaderRoles {
-    fn watch(client: &Client, reflectors: &Reflectors) -> Self {
+    fn watch(reflectors: &Reflectors) -> Self {
         let added = watcher::Config::default().labels(&format!("{AGGREGATE}=true"));
         let aggregated = format!("metadata.name={AGGREGATED_ROLE}");
         let aggregated = watcher::Config::default().fields(&aggregated);
-        let roles = |config| reflectors.objects(Api::<ClusterRole>::all(client.clone()), config);
-        Self { added: roles(added), aggregated: roles(aggregated) }
+        let roles = |name: &str, config| {
+            reflectors.objects(&format!("clusterroles/{name}"), Api::<ClusterRole>::all, config)
+        };
+        Self { added: roles(AGGREGATE, added), aggregated: roles(AGGREGATED_ROLE, aggregated) }
     }
 
     /// The added roles and the aggregated role; `None` until both watches have synced.

@@ -3,7 +3,6 @@
 
 use fairway_cincinnati::connection::ProxySettings;
 use fairway_release::inclusion::Features;
-use kube::Client;
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
@@ -55,30 +54,23 @@ struct InfrastructureStatus {
 }
 
 /// Watches `Proxy/cluster`. Only its status counts, because the platform validates it.
-pub(super) fn watch_proxy(
-    client: &Client,
-    reflectors: &Reflectors,
-) -> watch::Receiver<Option<ProxySettings>> {
-    watch_singleton(client, reflectors, "Proxy", "proxies", proxy_settings)
+pub(super) fn watch_proxy(reflectors: &Reflectors) -> watch::Receiver<Option<ProxySettings>> {
+    watch_singleton(reflectors, "Proxy", "proxies", proxy_settings)
 }
 
 /// Watches `FeatureGate/cluster`.
-pub(super) fn watch_features(
-    client: &Client,
-    reflectors: &Reflectors,
-) -> watch::Receiver<Option<Features>> {
-    watch_singleton(client, reflectors, "FeatureGate", "featuregates", features)
+pub(super) fn watch_features(reflectors: &Reflectors) -> watch::Receiver<Option<Features>> {
+    watch_singleton(reflectors, "FeatureGate", "featuregates", features)
 }
 
 /// Watches all configuration that is injected into manifests.
 pub(super) fn watch_injected_config(
-    client: &Client,
     reflectors: &Reflectors,
     mut proxy: watch::Receiver<Option<ProxySettings>>,
 ) -> watch::Receiver<Option<InjectedConfig>> {
-    let mut tls = watch_singleton(client, reflectors, "APIServer", "apiservers", tls_profile);
+    let mut tls = watch_singleton(reflectors, "APIServer", "apiservers", tls_profile);
     let mut address =
-        watch_singleton(client, reflectors, "Infrastructure", "infrastructures", internal_address);
+        watch_singleton(reflectors, "Infrastructure", "infrastructures", internal_address);
     let (sender, receiver) = watch::channel(None);
     reflectors.tasks().spawn(async move {
         loop {
@@ -108,7 +100,6 @@ pub(super) fn watch_injected_config(
 
 /// Watches the object `cluster` of a kind.
 fn watch_singleton<T: PartialEq + Send + Sync + 'static>(
-    client: &Client,
     reflectors: &Reflectors,
     kind: &str,
     plural: &str,
@@ -117,7 +108,7 @@ fn watch_singleton<T: PartialEq + Send + Sync + 'static>(
     let kind = GroupVersionKind::gvk("config.openshift.io", "v1", kind);
     let resource = ApiResource::from_gvk_with_plural(&kind, plural);
     let config = watcher::Config::default().fields("metadata.name=cluster");
-    reflectors.optional(client, resource, config, read)
+    reflectors.optional(&format!("{plural}/cluster"), resource, config, read)
 }
 
 fn proxy_settings(proxies: &Objects<DynamicObject>) -> ProxySettings {

@@ -1,5 +1,6 @@
 //! Watches of a preflight run.
 
+use fairway_watch::WatchMonitors;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Event, Pod};
 use kube::runtime::watcher;
@@ -21,15 +22,17 @@ pub(crate) struct PreflightWatches {
 impl PreflightWatches {
     /// Watches the objects with these labels.
     pub(crate) fn open(client: &Client, namespace: &str, labels: &str) -> Self {
-        let follow = Reflectors::new(TaskTracker::new());
+        // Not published: the run has a timeout of its own.
+        let monitors = WatchMonitors::default();
+        let follow = Reflectors::new(client.clone(), TaskTracker::new(), monitors);
         let labelled = watcher::Config::default().labels(labels);
-        let pods = Api::namespaced(client.clone(), namespace);
-        let deployments = Api::namespaced(client.clone(), namespace);
-        let events = Api::namespaced(client.clone(), namespace);
+        let deployments = |client| Api::namespaced(client, namespace);
+        let pods = |client| Api::namespaced(client, namespace);
+        let events = |client| Api::namespaced(client, namespace);
         Self {
-            deployments: follow.objects(deployments, labelled.clone()),
-            pods: follow.objects(pods, labelled),
-            events: follow.objects(events, watcher::Config::default()),
+            deployments: follow.objects("deployments", deployments, labelled.clone()),
+            pods: follow.objects("pods", pods, labelled),
+            events: follow.objects("events", events, watcher::Config::default()),
         }
     }
 

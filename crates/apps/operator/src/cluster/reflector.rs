@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use fairway_watch::{WatchMonitor, WatchMonitors};
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::DynamicObject;
@@ -15,39 +16,43 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::sync;
+use crate::{sync, text};
 
 /// Objects by name. All are in one namespace, or cluster-scoped.
 pub type Objects<K> = Arc<BTreeMap<String, Arc<K>>>;
 
-/// Spawns reflectors as tasks.
+/// Spawns reflectors as tasks, and monitors their watches.
 #[derive(Clone)]
 pub(super) struct Reflectors {
+    client: Client,
     tasks: TaskTracker,
+    monitors: WatchMonitors,
 }
 
 impl Reflectors {
-    pub(super) fn new(tasks: TaskTracker) -> Self {
-        Self { tasks }
+    pub(super) fn new(client: Client, tasks: TaskTracker, monitors: WatchMonitors) -> Self {
+        Self { client, tasks, monitors }
     }
 
     pub(super) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
 
-    /// Starts a reflector for a kind that every cluster has.
+    /// Starts a reflector for a kind that every cluster has. `name` identifies the watch.
     pub(super) fn objects<K>(
         &self,
-        api: Api<K>,
+        name: &str,
+        api: impl FnOnce(Client) -> Api<K>,
         config: watcher::Config,
     ) -> watch::Receiver<Option<Objects<K>>>
     where
         K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     {
         let (sender, receiver) = watch::channel(None);
-        let kind = K::plural(&());
+        let monitor = self.monitors.monitor(name);
+        let api = api(monitor.observe(&self.client));
         self.tasks.spawn(async move {
-            publish(&kind, watcher(api, config).default_backoff(), &sender).await;
+            publish(&monitor, watcher(api, config).default_backoff(), &sender).await;
         });
         receiver
     }
@@ -57,20 +62,22 @@ impl Reflectors {
     /// avoids retries of a kind that the API server does not serve.
     pub(super) fn optional<T: PartialEq + Send + Sync + 'static>(
         &self,
-        client: &Client,
+        name: &str,
         resource: ApiResource,
         config: watcher::Config,
         read: fn(&Objects<DynamicObject>) -> T,
     ) -> watch::Receiver<Option<T>> {
-        let crd = format!("metadata.name={}.{}", resource.plural, resource.group);
+        let crd = format!("{}.{}", resource.plural, resource.group);
         let crds = self.objects(
-            Api::<CustomResourceDefinition>::all(client.clone()),
-            watcher::Config::default().fields(&crd),
+            &format!("customresourcedefinitions/{crd}"),
+            Api::<CustomResourceDefinition>::all,
+            watcher::Config::default().fields(&format!("metadata.name={crd}")),
         );
         let (objects_out, mut objects) = watch::channel(None);
-        let client = client.clone();
+        let (reflectors, name) = (self.clone(), name.to_owned());
         self.tasks.spawn(async move {
-            publish_while_established(&client, crds, &resource, &config, &objects_out).await;
+            let watch = OptionalWatch { name, resource, config };
+            reflectors.publish_while_established(crds, &watch, &objects_out).await;
         });
         let (sender, receiver) = watch::channel(None);
         self.tasks.spawn(async move {
@@ -87,34 +94,44 @@ impl Reflectors {
     }
 }
 
-/// Publishes the objects of a kind while its CRD is established, and none otherwise.
-async fn publish_while_established(
-    client: &Client,
-    mut crds: watch::Receiver<Option<Objects<CustomResourceDefinition>>>,
-    resource: &ApiResource,
-    config: &watcher::Config,
-    sender: &watch::Sender<Option<Objects<DynamicObject>>>,
-) {
-    loop {
-        let Ok(established) =
-            crds.wait_for(Option::is_some).await.map(|seen| is_established(seen.as_ref()))
-        else {
-            return;
-        };
-        if established {
-            let api = Api::<DynamicObject>::all_with(client.clone(), resource);
-            let events = watcher(api, config.clone()).default_backoff();
-            tokio::select! {
-                () = publish(&resource.plural, events, sender) => return,
-                changed = crds.wait_for(|seen| !is_established(seen.as_ref())) => {
-                    if changed.is_err() { return; }
+/// A watch of a kind that the cluster may not serve.
+struct OptionalWatch {
+    name: String,
+    resource: ApiResource,
+    config: watcher::Config,
+}
+
+impl Reflectors {
+    /// Publishes the objects of a kind while its CRD is established, and none otherwise.
+    async fn publish_while_established(
+        &self,
+        mut crds: watch::Receiver<Option<Objects<CustomResourceDefinition>>>,
+        watch: &OptionalWatch,
+        sender: &watch::Sender<Option<Objects<DynamicObject>>>,
+    ) {
+        loop {
+            let Ok(established) =
+                crds.wait_for(Option::is_some).await.map(|seen| is_established(seen.as_ref()))
+            else {
+                return;
+            };
+            if established {
+                let monitor = self.monitors.monitor(&watch.name);
+                let client = monitor.observe(&self.client);
+                let api = Api::<DynamicObject>::all_with(client, &watch.resource);
+                let events = watcher(api, watch.config.clone()).default_backoff();
+                tokio::select! {
+                    () = publish(&monitor, events, sender) => return,
+                    changed = crds.wait_for(|seen| !is_established(seen.as_ref())) => {
+                        if changed.is_err() { return; }
+                    }
                 }
-            }
-        } else {
-            sender.send_replace(Some(Arc::default()));
-            tokio::select! {
-                () = sender.closed() => return,
-                changed = crds.changed() => if changed.is_err() { return; },
+            } else {
+                sender.send_replace(Some(Arc::default()));
+                tokio::select! {
+                    () = sender.closed() => return,
+                    changed = crds.changed() => if changed.is_err() { return; },
+                }
             }
         }
     }
@@ -129,7 +146,7 @@ fn is_established(seen: Option<&Objects<CustomResourceDefinition>>) -> bool {
 
 /// Publishes the state that watch events add up to, until the last receiver is dropped.
 async fn publish<K: Resource + Clone>(
-    kind: &str,
+    monitor: &WatchMonitor,
     events: impl Stream<Item = watcher::Result<Event<K>>>,
     sender: &watch::Sender<Option<Objects<K>>>,
 ) {
@@ -144,11 +161,9 @@ async fn publish<K: Resource + Clone>(
         match event {
             None => return,
             Some(Err(error)) => {
-                tracing::warn!(
-                    kind,
-                    error = &error as &dyn std::error::Error,
-                    "watch failed; retrying"
-                );
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(watch = monitor.name(), error, "watch failed; retrying");
+                monitor.failed(text::cause(error));
                 continue;
             }
             Some(Ok(Event::Init)) => {
@@ -174,6 +189,8 @@ async fn publish<K: Resource + Clone>(
             *published = Some(Arc::new(known.clone()));
             true
         });
+        // Last, so that a receiver of the recovery finds the new state.
+        monitor.updated();
     }
 }
 

@@ -8,6 +8,7 @@ mod cluster;
 mod handles;
 mod preflight;
 mod rollout;
+mod watches;
 
 pub use cluster::Running;
 pub use handles::{Queries, Status, Updates};
@@ -25,6 +26,7 @@ use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::{Metric, Registry};
+use tokio::time::Instant;
 
 use crate::cluster::{ClusterWatches, Objects, only};
 use crate::sync::lock;
@@ -120,6 +122,12 @@ impl Metrics {
         }
     }
 
+    /// A watch of the leader that does not recover by itself.
+    pub(crate) fn stuck_watch(&self) -> Option<String> {
+        let leading = lock(&self.seen);
+        watches::stuck(&leading.as_ref()?.watches.monitors.ages(), Instant::now())
+    }
+
     /// All metrics in the OpenMetrics text format.
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -169,6 +177,8 @@ impl ComputedMetrics {
         };
         families.extend(cluster::families(&view, now));
         families.push(transitions.family());
+        let ages = watches.monitors.ages();
+        families.extend(watches::families(&ages, &watches.stale.borrow(), Instant::now()));
         families.extend(self.retrieval.timestamp());
         families.extend(self.rollout.families());
         families

@@ -24,8 +24,8 @@ use fairway_testkit::{AuditEvent, AuditMark, TestCluster, objects, wait};
 use fairway_update_service::source::{Directory, ReleasesFile};
 use fairway_update_service::{PolledSource, Service, ServiceOptions};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -157,7 +157,9 @@ pub(crate) fn http() -> Result<reqwest::Client> {
 pub(crate) struct Operated {
     pub(crate) cluster: TestCluster,
     pub(crate) settings: Settings,
-    _payload: TempDir,
+    /// The client of the operator.
+    pub(crate) client: Client,
+    payload: TempDir,
     endpoint: SocketAddr,
     http: reqwest::Client,
     running: Option<(CancellationToken, JoinHandle<Result<()>>)>,
@@ -171,11 +173,23 @@ impl Operated {
         upstream: &str,
         metrics: MetricsSource,
     ) -> Result<Self> {
+        // Over TLS, so that tests can break connections.
+        http()?;
+        let cluster = TestCluster::exclusive().await?.over_tls().await?;
+        Self::on(cluster, version, channel, upstream, metrics).await
+    }
+
+    /// Like [`Self::new`], on a cluster with the CRDs.
+    pub(crate) async fn on(
+        cluster: TestCluster,
+        version: &str,
+        channel: &str,
+        upstream: &str,
+        metrics: MetricsSource,
+    ) -> Result<Self> {
         // Shows the log of the operator if a test fails; an error means that it is set up already.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
-        // Over TLS, so that tests can break connections.
         let http = http()?;
-        let cluster = TestCluster::exclusive().await?.over_tls().await?;
         let client = cluster.client();
         for (namespace, config_map) in
             [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
@@ -187,7 +201,7 @@ impl Operated {
         let mut object = objects::cluster_version();
         object.spec.channel = Some(channel.to_owned());
         object.spec.upstream = Some(upstream.to_owned());
-        Api::<ClusterVersion>::all(client).create(&PostParams::default(), &object).await?;
+        Api::<ClusterVersion>::all(client.clone()).create(&PostParams::default(), &object).await?;
 
         let payload = tempfile::tempdir()?;
         let image = objects::release(version).image;
@@ -195,13 +209,13 @@ impl Operated {
         // The kernel does not reuse a port that soon.
         let endpoint = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let settings = settings(payload.path(), &image, metrics, endpoint);
-        Ok(Self { cluster, settings, _payload: payload, endpoint, http, running: None })
+        Ok(Self { cluster, settings, client, payload, endpoint, http, running: None })
     }
 
     /// Starts the operator.
     pub(crate) fn start(&mut self) {
         let stop = CancellationToken::new();
-        let run = fairway_operator::run(self.cluster.client(), self.settings.clone(), stop.clone());
+        let run = fairway_operator::run(self.client.clone(), self.settings.clone(), stop.clone());
         let task = tokio::spawn(async move { Ok(run.await?) });
         self.running = Some((stop, task));
     }
@@ -344,6 +358,7 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
             results: ResultsDirectory::at(payload.join("preflight")),
             ..PreflightSettings::default()
         },
+        max_watch_age: fairway_watch::MAX_WATCH_AGE,
     }
 }
 

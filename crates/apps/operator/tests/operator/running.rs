@@ -73,6 +73,7 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             results: ResultsDirectory::at(payload.join("preflight")),
             ..PreflightSettings::default()
         },
+        max_watch_age: fairway_watch::MAX_WATCH_AGE,
     }
 }
 

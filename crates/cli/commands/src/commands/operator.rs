@@ -14,6 +14,7 @@ use fairway_operator::settings::{
 };
 use fairway_operator::stage::updates;
 use fairway_risk::QueryPolicy;
+use fairway_watch::{READ_TIMEOUT, with_read_timeout};
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -100,6 +101,7 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
         },
         target: target(&args.releases),
         preflight: preflight(&args.preflight),
+        max_watch_age: fairway_watch::MAX_WATCH_AGE,
     })
 }
 
@@ -216,7 +218,7 @@ fn state_directory(state: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
     state.unwrap_or_else(|| PathBuf::from("/var/lib")).join("fairway")
 }
 
-/// Creates a client, from a pod or with a kubeconfig.
+/// Creates a client of a long-running command, from a pod or with a kubeconfig.
 pub(super) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     connect(config(kubeconfig).await?)
 }
@@ -226,7 +228,7 @@ pub(super) fn connect(config: Config) -> anyhow::Result<Client> {
     Client::try_from(config).with_context(no_configuration)
 }
 
-/// Loads the client configuration, from a pod or with a kubeconfig.
+/// Loads the client configuration of a long-running command, from a pod or with a kubeconfig.
 pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> {
     let config = match kubeconfig {
         None => account::infer().await,
@@ -234,7 +236,7 @@ pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> 
     };
     let mut config = config.with_context(no_configuration)?;
     config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
-    Ok(config)
+    Ok(with_read_timeout(config, READ_TIMEOUT))
 }
 
 fn no_configuration() -> WithHint {
@@ -386,6 +388,7 @@ mod tests {
                     priority_class: None,
                 },
             },
+            max_watch_age: 600s,
         }
         "#);
     }
@@ -534,6 +537,21 @@ mod tests {
     #[test]
     fn empty_listen_address_disables_the_endpoint() {
         assert!(parse(&["--listen="]).endpoint.is_none());
+    }
+
+    #[tokio::test]
+    async fn config_has_read_timeout() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("kubeconfig");
+        let cluster =
+            serde_json::json!({"name": "a", "cluster": {"server": "https://127.0.0.1:1"}});
+        let context = serde_json::json!({"name": "a", "context": {"cluster": "a", "user": ""}});
+        let kubeconfig = serde_json::json!({
+            "clusters": [cluster], "contexts": [context], "current-context": "a",
+        });
+        std::fs::write(&file, kubeconfig.to_string()).unwrap();
+        let config = config(Some(&file)).await.unwrap();
+        assert_eq!(config.read_timeout, Some(READ_TIMEOUT));
     }
 
     #[test]

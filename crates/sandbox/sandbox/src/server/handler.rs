@@ -132,7 +132,7 @@ impl Server {
         fault: Option<&FaultAction>,
     ) -> Result<Option<StatusError>, ErrorResponse> {
         match fault {
-            None | Some(FaultAction::CutWatch(_)) => Ok(None),
+            None | Some(FaultAction::CutWatch(_) | FaultAction::HangWatch(_)) => Ok(None),
             Some(FaultAction::Refuse(error)) => Err(error.clone().into()),
             Some(FaultAction::RefuseAfter(error)) => Ok(Some(error.clone())),
             Some(FaultAction::Delay(duration)) => {
@@ -144,9 +144,16 @@ impl Server {
                 if let Some(connection) = state.connection() {
                     connection.close.cancel();
                 }
-                let broken = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
-                let body = Body::from_stream(futures::stream::iter([Err::<&str, _>(broken)]));
-                Err(ErrorResponse::Other(Box::new(response::with_body(500, "text/plain", body))))
+                Err(connection_reset())
+            }
+            Some(FaultAction::Hang) => {
+                // A restart of the sandbox ends it, as all connections.
+                let (close, stopping) = (self.connections(), self.stopping());
+                tokio::select! {
+                    () = close.cancelled() => {}
+                    () = stopping.cancelled() => {}
+                }
+                Err(connection_reset())
             }
         }
     }
@@ -286,6 +293,10 @@ impl Server {
                         Some(FaultAction::CutWatch(events)) => Some(*events),
                         _ => None,
                     },
+                    hang_after: match fault {
+                        Some(FaultAction::HangWatch(events)) => Some(*events),
+                        _ => None,
+                    },
                     _held: (permit, self.audit.completion_guard(state.entry.clone(), &self.api)),
                 };
                 let mut response = response::with_body(200, "application/json", stream.body());
@@ -345,6 +356,13 @@ impl Server {
             _ => Ok(()),
         }
     }
+}
+
+/// A response that breaks off at its start.
+fn connection_reset() -> ErrorResponse {
+    let broken = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    let body = Body::from_stream(futures::stream::iter([Err::<&str, _>(broken)]));
+    ErrorResponse::Other(Box::new(response::with_body(500, "text/plain", body)))
 }
 
 /// The error for a path that is not served.
@@ -457,6 +475,7 @@ impl RequestState {
             namespace: &objects.namespace,
             name: &objects.name,
             user_agent: &self.entry.user_agent,
+            is_continued: self.query.get("continue").is_some_and(|token| !token.is_empty()),
         })
     }
 }

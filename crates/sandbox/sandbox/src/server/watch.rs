@@ -95,6 +95,8 @@ pub(super) struct WatchStream {
     pub(super) close: CancellationToken,
     /// Breaks the watch after this many events.
     pub(super) break_after: Option<usize>,
+    /// Sends nothing more after this many events.
+    pub(super) hang_after: Option<usize>,
     /// Permit and audit guard, which are released when the watch ends.
     pub(super) _held: (OwnedSemaphorePermit, CompletionGuard),
 }
@@ -136,6 +138,10 @@ impl WatchState {
         if self.is_broken() {
             return Some(self.connection_reset());
         }
+        if self.is_hung() {
+            self.stream.close.cancelled().await;
+            return Some(self.connection_reset());
+        }
         let mut chunk = self.ready();
         if chunk.is_empty() {
             match self.wake().await {
@@ -157,11 +163,13 @@ impl WatchState {
         let mut chunk = Vec::new();
         while chunk.len() < CHUNK_BYTES
             && !self.is_broken()
+            && !self.is_hung()
             && let Some(event) = self.stream.watcher.try_next()
         {
             self.append(&mut chunk, &event);
         }
         if self.stream.options.mark_initial
+            && !self.is_hung()
             && let Some(revision) = self.stream.watcher.bookmark()
         {
             self.stream.options.mark_initial = false;
@@ -215,6 +223,10 @@ impl WatchState {
     fn is_broken(&self) -> bool {
         self.stream.break_after.is_some_and(|limit| self.sent >= limit)
             || self.stream.close.is_cancelled()
+    }
+
+    fn is_hung(&self) -> bool {
+        self.stream.hang_after.is_some_and(|limit| self.sent >= limit)
     }
 
     fn connection_reset(&mut self) -> io::Result<Bytes> {

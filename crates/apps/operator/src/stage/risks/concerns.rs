@@ -13,21 +13,14 @@ use crate::cluster::{Objects, only};
 use crate::stage::preflight::Preflight;
 use crate::stage::updates::same_content;
 
-/// Why ClusterOperators are unknown if they could not be listed within the grace period.
-const UNLISTED: &str = "see the operator log";
-
-/// Why a ConfigMap is unknown if it could not be read within the grace period.
-const UNREAD: &str = "see the operator log";
-
-/// State of the cluster that concerns are read from.
+/// State of the cluster that concerns are read from. An error says why objects are unknown.
 #[derive(Clone, Copy)]
 pub(super) struct ClusterState<'a> {
     pub(super) cluster_version: &'a ClusterVersion,
-    /// `None` if they cannot be listed.
-    pub(super) operators: Option<&'a Objects<ClusterOperator>>,
-    /// `None` if it cannot be read; empty if it does not exist.
-    pub(super) admin_gates: Option<&'a Objects<ConfigMap>>,
-    pub(super) admin_acks: Option<&'a Objects<ConfigMap>>,
+    pub(super) operators: Result<&'a Objects<ClusterOperator>, &'a str>,
+    /// Empty if it does not exist.
+    pub(super) admin_gates: Result<&'a Objects<ConfigMap>, &'a str>,
+    pub(super) admin_acks: Result<&'a Objects<ConfigMap>, &'a str>,
     pub(super) alerts: &'a [ReportedRisk],
     /// Objects of `delete` manifests that still exist.
     pub(super) deleting: &'a [String],
@@ -58,15 +51,14 @@ pub(super) fn collect<'a>(current: &str, state: ClusterState<'a>) -> Vec<Reporte
     // A platform without the ConfigMap has no gates; one whose ConfigMap cannot be read may have.
     let gates =
         admin_gates.map(|seen| only(Some(seen)).and_then(|it| data(it)).unwrap_or(&nothing));
-    let acks = match (admin_acks, only(admin_acks)) {
-        (None, _) => Err(UNREAD),
-        (Some(_), None) => Err("the ConfigMap does not exist"),
-        (Some(_), Some(acks)) => Ok(data(acks).unwrap_or(&nothing)),
-    };
-    let gates = sources::admin_gates(current, gates.ok_or(UNREAD), acks);
+    let acks = admin_acks.and_then(|seen| match only(Some(seen)) {
+        None => Err("the ConfigMap does not exist"),
+        Some(acks) => Ok(data(acks).unwrap_or(&nothing)),
+    });
+    let gates = sources::admin_gates(current, gates, acks);
     let operators = match operators {
-        Some(operators) => sources::cluster_operators(operators.values().map(AsRef::as_ref)),
-        None => vec![sources::unlisted_cluster_operators(UNLISTED)],
+        Ok(operators) => sources::cluster_operators(operators.values().map(AsRef::as_ref)),
+        Err(why) => vec![sources::unlisted_cluster_operators(why)],
     };
     operators
         .into_iter()
@@ -155,9 +147,9 @@ mod tests {
     fn collect_without_admin_gates_has_no_gate() {
         let state = ClusterState {
             cluster_version: &ClusterVersion::default(),
-            operators: Some(&Objects::default()),
-            admin_gates: Some(&Objects::default()),
-            admin_acks: Some(&Objects::default()),
+            operators: Ok(&Objects::default()),
+            admin_gates: Ok(&Objects::default()),
+            admin_acks: Ok(&Objects::default()),
             alerts: &[],
             deleting: &[],
         };
@@ -168,9 +160,9 @@ mod tests {
     fn collect_without_lists_returns_unknown_risks() {
         let state = ClusterState {
             cluster_version: &ClusterVersion::default(),
-            operators: None,
-            admin_gates: None,
-            admin_acks: None,
+            operators: Err("forbidden"),
+            admin_gates: Err("forbidden"),
+            admin_acks: Err("forbidden"),
             alerts: &[],
             deleting: &["secret \"a/b\"".to_owned()],
         };

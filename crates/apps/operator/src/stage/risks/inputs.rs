@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use fairway_api::{ClusterOperator, ClusterVersion, ClusterVersionStatus, ConditionStatus};
 use fairway_risk::{ANNOTATION, Acceptance, CandidateUpdate, ReportedRisk};
+use fairway_watch::{StaleWatch, StaleWatches};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
 
 use super::concerns::{self, ClusterState};
 use super::queries::Alerts;
-use crate::cluster::{Objects, only};
+use crate::cluster::{Objects, only, watch_name};
 use crate::own_release::OwnRelease;
 use crate::stage::preflight::{Preflight, PreflightOutcome};
 use crate::stage::rollout::Rollout;
@@ -24,6 +25,8 @@ pub(crate) struct Inputs {
     pub(crate) cluster_operators: watch::Receiver<Option<Objects<ClusterOperator>>>,
     pub(crate) admin_gates: watch::Receiver<Option<Objects<ConfigMap>>>,
     pub(crate) admin_acks: watch::Receiver<Option<Objects<ConfigMap>>>,
+    /// Stale watches: their objects are unknown.
+    pub(crate) stale: watch::Receiver<StaleWatches>,
     pub(crate) updates: watch::Receiver<Option<Arc<Updates>>>,
     pub(crate) preflight: watch::Receiver<Option<Arc<Preflight>>>,
     pub(crate) rollout: watch::Receiver<Option<Arc<Rollout>>>,
@@ -61,6 +64,7 @@ impl Inputs {
         let operators = self.cluster_operators.borrow_and_update().clone();
         let gates = self.admin_gates.borrow_and_update().clone();
         let acks = self.admin_acks.borrow_and_update().clone();
+        let stale = self.stale.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
         let preflight = self.preflight.borrow_and_update().clone();
         self.deleting = deleting(self.rollout.borrow_and_update().as_deref());
@@ -79,11 +83,14 @@ impl Inputs {
             Alerts::Pending | Alerts::Unknown => remembered,
         };
         let current = current(status, &self.own.release.version).to_owned();
+        let operators = known(operators.as_ref(), stale.get(watch_name::CLUSTER_OPERATORS));
+        let gates = known(gates.as_ref(), stale.get(watch_name::ADMIN_GATES));
+        let acks = known(acks.as_ref(), stale.get(watch_name::ADMIN_ACKS));
         let state = ClusterState {
             cluster_version: &cluster_version,
-            operators: operators.as_ref(),
-            admin_gates: gates.as_ref(),
-            admin_acks: acks.as_ref(),
+            operators: operators.as_ref().copied().map_err(String::as_str),
+            admin_gates: gates.as_ref().copied().map_err(String::as_str),
+            admin_acks: acks.as_ref().copied().map_err(String::as_str),
             alerts,
             deleting: &self.deleting,
         };
@@ -123,10 +130,21 @@ impl Inputs {
             changed = self.cluster_operators.changed() => changed.is_ok(),
             changed = self.admin_gates.changed() => changed.is_ok(),
             changed = self.admin_acks.changed() => changed.is_ok(),
+            changed = self.stale.changed() => changed.is_ok(),
             changed = self.updates.changed() => changed.is_ok(),
             changed = self.preflight.changed() => changed.is_ok(),
             changed = self.rollout.wait_for(is_news) => changed.is_ok(),
         }
+    }
+}
+
+/// The objects of a watch, or why they are unknown: it has no list after the grace period, or its last
+/// state is too old to act on.
+fn known<'a, T>(seen: Option<&'a T>, stale: Option<&StaleWatch>) -> Result<&'a T, String> {
+    match (seen, stale) {
+        (_, Some(stale)) => Err(stale.to_string()),
+        (Some(seen), None) => Ok(seen),
+        (None, None) => Err("see the operator log".to_owned()),
     }
 }
 
@@ -147,6 +165,20 @@ mod tests {
     use fairway_api::cluster_version::UpdateHistory;
 
     use super::*;
+
+    #[test]
+    fn objects_of_stale_watch_are_unknown() {
+        let stale = StaleWatch {
+            name: watch_name::CLUSTER_OPERATORS.to_owned(),
+            since: "2026-01-01T00:00:00Z".parse().unwrap(),
+            error: Some("forbidden".to_owned()),
+        };
+        assert_eq!(known(Some(&7), None), Ok(&7));
+        let why = |seen, stale| known::<i32>(seen, stale).unwrap_err();
+        insta::assert_snapshot!(why(Some(&7), Some(&stale)), @"the watch of clusteroperators is stale since 2026-01-01T00:00:00Z: forbidden");
+        assert_eq!(why(None, Some(&stale)), why(Some(&7), Some(&stale)));
+        insta::assert_snapshot!(why(None, None), @"see the operator log");
+    }
 
     #[test]
     fn current_is_version_of_newest_history_entry() {

@@ -6,10 +6,11 @@ use fairway_api::cluster_version::{Release, UpdateHistory, UpdateState};
 use fairway_api::reason::release_accepted;
 use fairway_api::{ClusterVersion, Conditions as _, OperatorCondition, Version};
 use fairway_cincinnati::connection::ProxySettings;
+use fairway_watch::StaleWatches;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 
-use crate::cluster::{Features, Objects};
+use crate::cluster::{Features, Objects, watch_name};
 use crate::own_release::OwnRelease;
 use crate::retrieval::{FetchConfig, FetchInputs};
 use crate::stage::preflight::Preflight;
@@ -31,6 +32,8 @@ pub(crate) struct Inputs {
     pub(crate) proxy: watch::Receiver<Option<ProxySettings>>,
     /// CA bundle of the platform.
     pub(crate) trusted_ca: watch::Receiver<Option<Objects<ConfigMap>>>,
+    /// Stale watches.
+    pub(crate) stale: watch::Receiver<StaleWatches>,
     /// Risks of updates.
     pub(crate) risks: watch::Receiver<Option<Arc<Risks>>>,
     /// State of preflights.
@@ -43,7 +46,8 @@ pub(super) struct View {
     pub(super) cluster_version: Arc<ClusterVersion>,
     pub(super) features: Features,
     pub(super) fetch_config: FetchConfig,
-    /// Risks, if they are about this generation of the spec.
+    /// Risks, if they are about this generation of the spec. `None` while the watch of ClusterVersion
+    /// is stale: the request may have changed, so no update is accepted.
     pub(super) risks: Option<Arc<Risks>>,
     /// Whether no preflight runs, for this generation of the spec.
     pub(super) is_clear: bool,
@@ -107,6 +111,7 @@ impl Inputs {
             FetchInputs::read(&mut self.cluster_version, &mut self.proxy, &mut self.trusted_ca);
         let features = self.features.borrow_and_update().clone();
         let risks = self.risks.borrow_and_update().clone();
+        let is_stale = self.stale.borrow_and_update().get(watch_name::CLUSTER_VERSION).is_some();
         let preflight = self.preflight.borrow_and_update().clone();
         let FetchInputs { generation, cluster_version, ways } = fetch?;
         Some(View {
@@ -114,7 +119,7 @@ impl Inputs {
             fetch_config: ways,
             cluster_version,
             features: features?,
-            risks: risks.filter(|risks| risks.generation == generation),
+            risks: risks.filter(|risks| risks.generation == generation && !is_stale),
             is_clear: preflight
                 .is_some_and(|preflight| preflight.generation == generation && preflight.is_clear),
         })
@@ -127,6 +132,7 @@ impl Inputs {
             self.features,
             self.proxy,
             self.trusted_ca,
+            self.stale,
             self.risks,
             self.preflight
         )

@@ -3,6 +3,7 @@
 
 mod api_server;
 mod dependencies;
+mod stale;
 
 use anyhow::Result;
 use fairway_api::ConditionStatus;

@@ -22,6 +22,7 @@ use fairway_release::inclusion::DEFAULT_PROFILE;
 use fairway_testkit::releases::TestRelease;
 use fairway_testkit::wait::DEFAULT_TIMEOUT;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
+use fairway_watch::WatchMonitors;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -107,7 +108,8 @@ impl PreflightStage {
         let namespace = cluster.namespace("preflight").await?;
         let versions: Api<ClusterVersion> = Api::all(cluster.client());
         versions.create(&PostParams::default(), &objects::cluster_version()).await?;
-        let watches = ClusterWatches::open(&cluster.client(), &TaskTracker::new());
+        let watches =
+            ClusterWatches::open(&cluster.client(), &TaskTracker::new(), &WatchMonitors::default());
         let files = tempfile::tempdir()?;
         TestRelease::new("5.0.0").write(&files.path().join("own"))?;
         let results = ResultsDirectory::at(files.path().join("results"));

@@ -20,6 +20,7 @@ use fairway_release::payload::Files;
 use fairway_release::{Release, version_hash, with_zero_values};
 use fairway_testkit::wait::DEFAULT_TIMEOUT;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
+use fairway_watch::WatchMonitors;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -72,7 +73,8 @@ impl Stage {
         let namespace = cluster.namespace("rollout").await?;
         let versions: Api<ClusterVersion> = Api::all(cluster.client());
         versions.create(&PostParams::default(), &objects::cluster_version()).await?;
-        let watches = ClusterWatches::open(&cluster.client(), &TaskTracker::new());
+        let watches =
+            ClusterWatches::open(&cluster.client(), &TaskTracker::new(), &WatchMonitors::default());
         let target = watch::Sender::new(None);
         let metrics = Metrics::default();
         let mut stage = Self { running: None, target, watches, metrics, namespace, cluster };

@@ -7,7 +7,7 @@ use fairway_sandbox::faults::Fault;
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, PostParams, WatchEvent, WatchParams};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::raw::{self, request};
 use super::{TestSandbox, secret, start};
@@ -73,6 +73,66 @@ async fn cut_watch_breaks_watch_after_events() -> Result<()> {
         names.extend(secret.metadata.name);
     }
     assert_eq!(names, ["a", "b"]);
+    Ok(())
+}
+
+/// Longer than the sandbox takes for a response.
+const SILENCE: Duration = Duration::from_millis(500);
+
+#[tokio::test]
+async fn hang_never_responds() -> Result<()> {
+    let test = start().await?;
+    let secrets = secrets(&test);
+    test.sandbox.faults().add(Fault::hang().verb("list").resource("secrets").times(2));
+    let list = || async { secrets.list(&kube::api::ListParams::default()).await };
+    assert!(timeout(SILENCE, list()).await.is_err());
+    // A restart breaks the connection of a request without a response.
+    let restart = async {
+        tokio::task::yield_now().await;
+        while !test.sandbox.faults().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        test.sandbox.restart();
+    };
+    let (response, ()) = tokio::join!(list(), restart);
+    assert_eq!(code(response), 0);
+    assert_eq!(code(list().await), 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn hang_watch_sends_nothing_after_events() -> Result<()> {
+    let test = start().await?;
+    let secrets = secrets(&test);
+    for name in ["a", "b", "c"] {
+        secrets.create(&PostParams::default(), &secret(name)).await?;
+    }
+    test.sandbox.faults().add(Fault::hang_watch(2));
+    // The shortest duration of a watch: its end does not arrive, either.
+    let parameters = WatchParams::default().timeout(1);
+    let mut events = secrets.watch(&parameters, "0").await?.boxed();
+    let mut names = Vec::new();
+    while let Ok(Some(event)) = timeout(SILENCE * 3, events.next()).await {
+        let WatchEvent::Added(secret) = event? else { panic!("only secrets are added") };
+        names.extend(secret.metadata.name);
+    }
+    assert_eq!(names, ["a", "b"]);
+    assert!(timeout(SILENCE, events.next()).await.is_err(), "the connection is open");
+    Ok(())
+}
+
+#[tokio::test]
+async fn continued_applies_to_later_pages() -> Result<()> {
+    let test = start().await?;
+    let secrets = secrets(&test);
+    for name in ["a", "b"] {
+        secrets.create(&PostParams::default(), &secret(name)).await?;
+    }
+    test.sandbox.faults().add(Fault::refuse(410).verb("list").continued());
+    let page = kube::api::ListParams::default().limit(1);
+    let first = secrets.list(&page).await?;
+    let token = first.metadata.continue_.unwrap_or_default();
+    assert_eq!(code(secrets.list(&page.continue_token(&token)).await), 410);
     Ok(())
 }
 
