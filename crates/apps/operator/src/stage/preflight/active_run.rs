@@ -9,7 +9,7 @@ use fairway_release::Release;
 use fairway_release::inclusion::ManifestFilter;
 use tokio::time::Instant;
 
-use super::deployment::PreflightRun;
+use super::deployment::{DEPLOYMENT_NAME, PreflightRun};
 use super::diagnosis::{PreflightError, RunObservation};
 use super::jobs::JobBroker;
 use super::monitor::{RunMonitor, RunTimeouts};
@@ -43,7 +43,8 @@ impl ActiveRun {
         RunContext { placement, settings, writer }: &RunContext,
     ) -> Self {
         let labelled = labels::selector(run.id.as_str());
-        let watches = PreflightWatches::open(&writer.client, &placement.namespace, &labelled);
+        let (client, namespace) = (&writer.client, &placement.namespace);
+        let watches = PreflightWatches::open(client, namespace, &labelled, DEPLOYMENT_NAME);
         let broker = JobBroker::open(&run, settings, writer, &directory);
         let monitor = RunMonitor::begin(timeouts, fairway_clock::now());
         Self { run, watches, directory, broker, monitor, version: None, next_poll: Instant::now() }
@@ -91,11 +92,10 @@ impl ActiveRun {
 
     fn observe(&mut self) {
         let deployments = values(self.watches.deployments.borrow_and_update().as_ref());
-        let events = values(self.watches.events.borrow_and_update().as_ref());
         let observation = RunObservation {
             deployment: deployments.into_iter().flatten().next(),
             pods: values(self.watches.pods.borrow_and_update().as_ref()),
-            events: events.unwrap_or_default(),
+            events: self.watches.events.borrow_and_update().clone(),
         };
         self.monitor.observe(observation, fairway_clock::now());
     }
