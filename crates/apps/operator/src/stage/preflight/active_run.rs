@@ -17,6 +17,7 @@ use super::results_root::RESULT_FILE;
 use super::run_directory::{FileVersion, LimitExceeded, ReadError, RunDirectory};
 use super::run_state::RunContext;
 use crate::cluster::{Objects, PreflightWatches};
+use crate::sync::blocking;
 use crate::text;
 
 /// Poll interval of the results directory. Users wait for results, and a poll is one `stat` call.
@@ -45,7 +46,7 @@ impl ActiveRun {
         let labelled = labels::selector(run.id.as_str());
         let (client, namespace) = (&writer.client, &placement.namespace);
         let watches = PreflightWatches::open(client, namespace, &labelled, DEPLOYMENT_NAME);
-        let broker = JobBroker::open(&run, settings, writer, &directory);
+        let broker = blocking(|| JobBroker::open(&run, settings, writer, &directory));
         let monitor = RunMonitor::begin(timeouts, fairway_clock::now());
         Self { run, watches, directory, broker, monitor, version: None, next_poll: Instant::now() }
     }
@@ -78,11 +79,13 @@ impl ActiveRun {
                     return;
                 }
                 () = fairway_clock::sleep_until(Some(deadline)) => return,
-                () = self.broker.reconcile() => self.broker.write_answers(&self.directory),
+                () = self.broker.reconcile() => {
+                    blocking(|| self.broker.write_answers(&self.directory));
+                }
                 () = fairway_clock::sleep_until(Some(self.next_poll)) => {
                     self.next_poll = Instant::now() + POLL_INTERVAL;
-                    self.broker.poll(&self.directory);
-                    if self.read_results() {
+                    blocking(|| self.broker.poll(&self.directory));
+                    if blocking(|| self.read_results()) {
                         return;
                     }
                 }
