@@ -4,6 +4,7 @@ mod access;
 mod balancer;
 mod blindness;
 mod contention;
+mod endpoint;
 mod installing;
 mod reporting;
 mod restarts;
