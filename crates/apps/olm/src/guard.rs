@@ -104,6 +104,7 @@ async fn serve(
         namespace: settings.namespace.clone(),
         identity: settings.election.identity.clone(),
         secret: watches.secret.clone(),
+        tls_profile: watches.tls_profile.clone(),
         current,
         metrics: Arc::clone(&metrics),
         closing: closing.clone(),
