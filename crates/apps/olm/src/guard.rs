@@ -1,12 +1,12 @@
 //! Start and shutdown of the guard: endpoint, leader election, and the tasks of the leader.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fairway_election::{self as election, Leadership, TimingError};
 use fairway_http::Listener;
+use fairway_metrics::MetricsHandler;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::catalogs;
 use crate::certificate::{self, CertificateMaintainer, CertificateServer, Current};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Probes};
 use crate::metrics::Metrics;
 use crate::needs;
 use crate::observed;
@@ -31,14 +31,6 @@ const CONNECTION_GRACE_PERIOD: Duration = Duration::from_secs(5);
 /// Errors that end the guard.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// The address is not available.
-    #[error("cannot listen on {address}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The cause.
-        source: io::Error,
-    },
     /// The durations of leader election contradict each other.
     #[error(transparent)]
     Timing(#[from] TimingError),
@@ -57,14 +49,29 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), GuardError> {
     let address = settings.listen;
-    let failed = |source| GuardError::Listen { address, source };
-    let socket = TcpListener::bind(address).await.map_err(failed)?;
-    run_on(socket, client, settings, stop).await
+    serve(Webhook::Address(address), client, settings, stop).await
+}
+
+/// Where the webhook listens.
+enum Webhook {
+    /// An address, which the guard binds. It retries while another process uses the address.
+    Address(SocketAddr),
+    /// A bound socket.
+    Socket(TcpListener),
 }
 
 /// Runs the guard on a bound socket.
 pub async fn run_on(
     socket: TcpListener,
+    client: Client,
+    settings: Settings,
+    stop: CancellationToken,
+) -> Result<(), GuardError> {
+    serve(Webhook::Socket(socket), client, settings, stop).await
+}
+
+async fn serve(
+    webhook: Webhook,
     client: Client,
     settings: Settings,
     stop: CancellationToken,
@@ -78,22 +85,46 @@ pub async fn run_on(
         client: client.clone(),
         cluster_version: watches.cluster_version.clone(),
         metrics: Arc::clone(&metrics),
-        stop: stop.clone(),
+        scrapes: Arc::new(scrapes(&settings, &client, &metrics)),
+        limits: Arc::default(),
     };
+    let (bound, webhook_address) = watch::channel(None);
+    if let Some(address) = settings.probes {
+        let probes = Probes {
+            cluster_version: watches.cluster_version.clone(),
+            certificate: served.clone(),
+            webhook: webhook_address,
+            stop: stop.clone(),
+        };
+        probe_listener(probes, &tasks, &closing).start(address);
+    }
     let listener = listener(endpoint, served.clone(), &tasks, &closing);
     let mut serving = tasks.spawn(certificate::serve(CertificateServer {
         client: client.clone(),
         namespace: settings.namespace.clone(),
         identity: settings.election.identity.clone(),
         secret: watches.secret.clone(),
+        tls_profile: watches.tls_profile.clone(),
         current,
         metrics: Arc::clone(&metrics),
         closing: closing.clone(),
     }));
     tasks.spawn(closing.clone().run_until_cancelled_owned(async move {
         // Never plain text: connections wait for the first certificate.
-        if served.wait_for(Option::is_some).await.is_ok() {
-            listener.run(socket).await;
+        if served.wait_for(Option::is_some).await.is_err() {
+            return;
+        }
+        match webhook {
+            Webhook::Socket(socket) => {
+                bound.send_replace(socket.local_addr().ok());
+                listener.run(socket).await;
+            }
+            Webhook::Address(address) => {
+                let mut address = listener.start(address);
+                while address.changed().await.is_ok() {
+                    bound.send_replace(*address.borrow_and_update());
+                }
+            }
         }
     }));
     let shutdown_grace_period = settings.shutdown_grace_period;
@@ -113,6 +144,21 @@ pub async fn run_on(
         tracing::warn!("closing connections after shutdown grace period");
     }
     ended
+}
+
+fn scrapes(settings: &Settings, client: &Client, metrics: &Arc<Metrics>) -> MetricsHandler {
+    let metrics = Arc::clone(metrics);
+    MetricsHandler::new(settings.metrics_auth, client.clone(), move || metrics.text())
+}
+
+/// A listener for probes, without TLS.
+fn probe_listener(probes: Probes, tasks: &TaskTracker, closing: &CancellationToken) -> Listener {
+    Listener {
+        secured: Arc::new(|| None),
+        answer: Arc::new(move |request| Box::pin(std::future::ready(probes.answer(&request)))),
+        tasks: tasks.clone(),
+        closing: closing.clone(),
+    }
 }
 
 /// A listener with the current certificate.

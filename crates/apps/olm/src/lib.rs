@@ -16,7 +16,7 @@
 //! | `report` | the ClusterOperator: desired status, writes, contention |
 //! | `webhook` | configuration of the admission webhook, and its reviews |
 //! | `certificate` | CA and certificate of the webhook, and their rotation |
-//! | `endpoint` | HTTP endpoint: webhook, metrics and probes |
+//! | `endpoint` | HTTP endpoints: webhook and metrics, and probes |
 //! | `metrics`, `settings` | metrics and settings |
 //! | `request` | timeout of requests, and texts of their errors |
 
@@ -33,5 +33,6 @@ mod settings;
 mod watches;
 mod webhook;
 
+pub use fairway_metrics::MetricsAuth;
 pub use guard::{GuardError, run, run_on};
 pub use settings::{CertificateSettings, Settings, StalenessTimeouts, WebhookAddress};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fairway_compat::olm::OlmPolicy;
 use fairway_election::ElectionSettings;
+use fairway_metrics::MetricsAuth;
 use url::Url;
 
 /// Settings of the guard.
@@ -18,8 +19,12 @@ pub struct Settings {
     pub policy: OlmPolicy,
     /// Version of the release that the guard belongs to.
     pub release_version: Option<String>,
-    /// Address to listen on, for webhook, metrics and probes.
+    /// Address to listen on, for webhook and metrics.
     pub listen: SocketAddr,
+    /// Address of the endpoint for probes; `None` serves none.
+    pub probes: Option<SocketAddr>,
+    /// Clients that may read metrics.
+    pub metrics_auth: MetricsAuth,
     /// Address of the webhook for API servers.
     pub reach: WebhookAddress,
     /// Lifetime of certificates.

@@ -137,8 +137,9 @@ pub(crate) struct ReviewResponse {
     pub(crate) decision: Decision,
 }
 
+/// A parsed admission review, with the fields that the guard reads.
 #[derive(Deserialize)]
-struct Review {
+pub(crate) struct Review {
     request: Request,
 }
 
@@ -186,38 +187,41 @@ struct Status {
     reason: Option<String>,
 }
 
-/// Namespace and name of the operator that a refused installation would update. Invalid names are
-/// ignored, because any client can send them.
-pub(crate) fn predecessor(body: &[u8], cluster: &ClusterVersions) -> Option<(String, String)> {
-    let Review { request } = serde_json::from_slice(body).ok()?;
-    install::refusal(&installation(&request)?, cluster)?;
-    let (namespace, name) = (request.namespace, request.object?.spec?.replaces?);
-    (is_object_name(&namespace) && is_object_name(&name)).then_some((namespace, name))
-}
+impl Review {
+    /// Parses a review; `None` if the body is invalid.
+    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
+        serde_json::from_slice(body).ok()
+    }
 
-/// Responds to a review; `None` if the body is invalid. Only the installation of an operator that does
-/// not support the running version is refused. OLM also creates an object for the update of an
-/// installed operator, which is allowed.
-pub(crate) fn review(
-    body: &[u8],
-    cluster: &ClusterVersions,
-    is_update: bool,
-) -> Option<ReviewResponse> {
-    let Review { request } = serde_json::from_slice(body).ok()?;
-    let operator = installation(&request).filter(|_| !is_update);
-    let refusal = operator.as_ref().and_then(|operator| install::refusal(operator, cluster));
-    let decision = if refusal.is_some() { Decision::refused } else { Decision::allowed };
-    let mut response = json!({ "uid": request.uid, "allowed": refusal.is_none() });
-    if let Some(message) = refusal {
-        response["status"] = json!({ "code": 403, "reason": "Forbidden", "message": message });
+    /// Namespace and name of the operator that a refused installation would update. Invalid names are
+    /// ignored, because any client can send them.
+    pub(crate) fn predecessor(&self, cluster: &ClusterVersions) -> Option<(&str, &str)> {
+        let request = &self.request;
+        install::refusal(&installation(request)?, cluster)?;
+        let name = request.object.as_ref()?.spec.as_ref()?.replaces.as_deref()?;
+        let namespace = request.namespace.as_str();
+        (is_object_name(namespace) && is_object_name(name)).then_some((namespace, name))
     }
-    if let Some(warning) = operator.as_ref().and_then(warning) {
-        response["warnings"] = json!([warning]);
+
+    /// Responds to a review. Only the installation of an operator that does not support the running
+    /// version is refused. OLM also creates an object for the update of an installed operator, which
+    /// is allowed.
+    pub(crate) fn respond(&self, cluster: &ClusterVersions, is_update: bool) -> ReviewResponse {
+        let operator = installation(&self.request).filter(|_| !is_update);
+        let refusal = operator.as_ref().and_then(|operator| install::refusal(operator, cluster));
+        let decision = if refusal.is_some() { Decision::refused } else { Decision::allowed };
+        let mut response = json!({ "uid": self.request.uid, "allowed": refusal.is_none() });
+        if let Some(message) = refusal {
+            response["status"] = json!({ "code": 403, "reason": "Forbidden", "message": message });
+        }
+        if let Some(warning) = operator.as_ref().and_then(warning) {
+            response["warnings"] = json!([warning]);
+        }
+        let body = json!({
+            "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response,
+        });
+        ReviewResponse { body, decision }
     }
-    let body = json!({
-        "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response,
-    });
-    Some(ReviewResponse { body, decision })
 }
 
 /// The operator of a review, if it is an installation.
@@ -315,7 +319,8 @@ mod review_tests {
     }
 
     fn allowed(body: &[u8], cluster: &ClusterVersions) -> bool {
-        review(body, cluster, false).unwrap().body["response"]["allowed"].as_bool().unwrap()
+        let response = Review::parse(body).unwrap().respond(cluster, false);
+        response.body["response"]["allowed"].as_bool().unwrap()
     }
 
     #[test]
@@ -339,7 +344,9 @@ mod review_tests {
                 "uid": "7", "operation": "CREATE", "namespace": namespace, "object": object,
             });
             let body = json!({ "request": request }).to_string();
-            predecessor(body.as_bytes(), &cluster("4.9.1"))
+            let review = Review::parse(body.as_bytes()).unwrap();
+            let found = review.predecessor(&cluster("4.9.1"));
+            found.map(|(namespace, name)| (namespace.to_owned(), name.to_owned()))
         };
         let found = Some(("team".to_owned(), "etcd.v1.0.0".to_owned()));
         assert_eq!(predecessor_of("team", &json!("etcd.v1.0.0")), found);
@@ -352,19 +359,17 @@ mod review_tests {
 
     #[test]
     fn answer_to_invalid_maximum_has_warning() {
-        let answer = review(&body("CREATE", &up_to("4.x")), &cluster("4.9.1"), false).unwrap();
+        let review = Review::parse(&body("CREATE", &up_to("4.x"))).unwrap();
+        let answer = review.respond(&cluster("4.9.1"), false);
         assert_eq!(answer.body["response"]["allowed"], true);
         let warning = answer.body["response"]["warnings"][0].as_str().unwrap();
         insta::assert_snapshot!(warning, @r#"the operator ns/etcd.v1 declares an invalid maximum OpenShift version: failed to parse "4.x" as semver: unexpected character 'x' while parsing minor version number"#);
     }
 
     #[test]
-    fn answer_to_invalid_body_is_none() {
+    fn parse_of_invalid_body_is_none() {
         for body in ["", "{}", "[]", r#"{"request":{}}"#, r#"{"request":{"uid":7}}"#] {
-            assert!(
-                review(body.as_bytes(), &ClusterVersions::default(), false).is_none(),
-                "{body}"
-            );
+            assert!(Review::parse(body.as_bytes()).is_none(), "{body}");
         }
     }
 }

@@ -14,13 +14,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::apply::Applier;
-use crate::cluster::ClusterWatches;
+use crate::cluster::{ClusterWatches, InjectedConfig, TlsProfile};
 use crate::election::{self, Leadership, LostLease, TimingError};
-use crate::endpoint::{self, EndpointError, Operations, Phase};
+use crate::endpoint::{self, EndpointError, EndpointTasks, MetricsContent, Operations, Phase};
 use crate::metrics::{Metrics, Running};
 use crate::own_release::{self, OwnRelease, OwnReleaseError};
 use crate::settings::{ReleaseSettings, Settings};
 use crate::stage::{preflight, risks, rollout, status, target, updates};
+use crate::sync::publish;
 
 /// Time for open HTTP connections to end during shutdown; the operator then closes them.
 const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_secs(5);
@@ -37,7 +38,7 @@ pub enum OperatorError {
     /// A task ended that runs as long as the operator.
     #[error("a task of the operator failed")]
     TaskFailed(#[source] Option<JoinError>),
-    /// The endpoint for metrics and probes cannot start.
+    /// The endpoint for metrics has an invalid certificate.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
 }
@@ -54,16 +55,26 @@ pub async fn run(
     let own_content = own_release::content(payload, image, &settings.target.selection.profile)?;
     let metrics = Arc::new(Metrics::default());
     let (phase, phase_receiver) = watch::channel(Phase::Waiting);
-    let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
+    let (tls_profile, tls_profiles) = watch::channel(None);
+    let endpoints = EndpointTasks::default();
+    // Neither endpoint delays the election: without its port, the operator leads, and retries.
     if let Some(endpoint) = settings.endpoint.clone() {
-        let operations =
-            Operations { metrics: Arc::clone(&metrics), phase: phase_receiver, stop: stop.clone() };
-        let address = endpoint::start(endpoint, operations, &tasks, closing.clone()).await?;
-        tracing::info!(%address, "serving metrics and probes");
+        let content = MetricsContent {
+            metrics: Arc::clone(&metrics),
+            client: client.clone(),
+            tls_profile: tls_profiles,
+        };
+        endpoint::start(endpoint, content, endpoints.clone())?;
+    }
+    if let Some(address) = settings.probes {
+        let operations = Operations { phase: phase_receiver, stop: stop.clone() };
+        endpoint::start_probes(address, operations, endpoints.clone());
     }
     let (own, own_content) = (Arc::new(own), Arc::new(own_content));
-    let operator = Operator { client, settings, own, own_content, stop, metrics, phase };
+    let operator =
+        Operator { client, settings, own, own_content, stop, metrics, phase, tls_profile };
     let ended = operator.lead().await;
+    let EndpointTasks { tasks, closing } = endpoints;
     closing.cancel();
     tasks.close();
     if timeout(SHUTDOWN_GRACE_PERIOD, tasks.wait()).await.is_err() {
@@ -80,6 +91,8 @@ struct Operator {
     stop: CancellationToken,
     metrics: Arc<Metrics>,
     phase: watch::Sender<Phase>,
+    /// TLS profile of the endpoint for metrics. After a lost Lease, the last one stays in use.
+    tls_profile: watch::Sender<Option<TlsProfile>>,
 }
 
 impl Operator {
@@ -113,6 +126,7 @@ impl Operator {
             () = self.metrics.follow(watches.clone(), running) => Err(OperatorError::TaskFailed(None)),
             () = self.announce(watches.clone()) => Err(OperatorError::TaskFailed(None)),
             () = monitors.run() => Err(OperatorError::TaskFailed(None)),
+            () = self.follow_tls_profile(watches.clone()) => Err(OperatorError::TaskFailed(None)),
             // Ending here releases the Lease, so that the operator of the new release starts at once.
             () = superseded.cancelled() => Ok(()),
             failed = self.stages(watches, leadership, superseded.clone()) => Err(failed),
@@ -243,6 +257,19 @@ impl Operator {
             version: self.own.release.version.clone(),
             architecture: self.own.architecture.clone(),
             image: self.own.release.image.clone(),
+        }
+    }
+
+    /// Applies the TLS profile of the cluster to the endpoint for metrics.
+    async fn follow_tls_profile(&self, mut watches: ClusterWatches) {
+        loop {
+            let latest = watches.surroundings.borrow_and_update().clone();
+            if let Some(InjectedConfig { tls, .. }) = latest {
+                publish(&self.tls_profile, tls);
+            }
+            if watches.surroundings.changed().await.is_err() {
+                return;
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Settings of the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,8 +23,10 @@ pub struct Settings {
     pub release: ReleaseSettings,
     /// Leader election.
     pub election: ElectionSettings,
-    /// Endpoint for metrics and probes; `None` serves nothing.
+    /// Endpoint for metrics; `None` serves none.
     pub endpoint: Option<EndpointSettings>,
+    /// Address of the endpoint for probes; `None` serves none.
+    pub probes: Option<SocketAddr>,
     /// Retrieval of the update graph.
     pub updates: updates::Settings,
     /// Evaluation of risks.

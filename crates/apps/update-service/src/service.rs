@@ -94,7 +94,7 @@ impl Service {
             let count_error = move || {
                 counting.metrics.tls_errors.inc();
             };
-            tasks.spawn(Arc::clone(certificate).keep(stop, count_error));
+            tasks.spawn(Arc::clone(certificate).keep(stop, None, count_error));
         }
         let listen = |paths, certificate, limits| Listener {
             certificate,

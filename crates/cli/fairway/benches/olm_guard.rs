@@ -246,6 +246,7 @@ impl Guard {
         let child = Command::new(env!("CARGO_BIN_EXE_fairway"))
             .args(["olm-guard", "--cluster-operator", OPERATOR, "--pod-uid=bench"])
             .args(["--namespace", cluster.namespace.name(), "--listen=127.0.0.1:0"])
+            .arg("--probe-listen=")
             // No request reaches the webhook in this bench.
             .arg("--webhook-url=https://127.0.0.1:1/validate")
             .arg("--kubeconfig")

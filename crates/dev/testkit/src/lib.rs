@@ -18,7 +18,7 @@
 //! [`TestPlatform`].
 //!
 //! [`AuditLog`] and [`Requests`] have the requests that the API server received. [`FaultyProxy`] is
-//! a TCP proxy that closes connections early. Most of [`fairway_fixtures`] is re-exported. Tests
+//! a TCP proxy that closes connections early, and [`ConnectionFlood`] opens many idle ones. Most of [`fairway_fixtures`] is re-exported. Tests
 //! that need a cluster carry `#[ignore = "needs a cluster: cargo xtask test"]`; the test
 //! command starts what they need and runs them.
 //!
@@ -33,7 +33,7 @@
 //! | [`real`] | payloads of real OpenShift releases, and stubs for their components |
 //! | [`olm`] | CRDs of OLM's kinds |
 //! | [`gpg`] | signatures |
-//! | `faulty_proxy` | the TCP proxy |
+//! | `faulty_proxy`, `flood` | the TCP proxy, and floods of connections |
 //! | [`wait`] | polling |
 
 mod access;
@@ -41,6 +41,7 @@ mod audit;
 mod cluster;
 pub mod cluster_version;
 mod faulty_proxy;
+mod flood;
 pub mod gpg;
 pub mod images;
 mod namespace;
@@ -56,6 +57,7 @@ pub mod wait;
 pub use audit::{AuditEvent, AuditLog, AuditMark, AuditObject, Requests};
 pub use cluster::TestCluster;
 pub use faulty_proxy::FaultyProxy;
+pub use flood::ConnectionFlood;
 pub use namespace::TestNamespace;
 pub use test_operator::{OperatorOptions, TestOperator};
 pub use test_platform::{NAMESPACE, TestPlatform, text};

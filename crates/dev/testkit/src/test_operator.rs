@@ -137,7 +137,7 @@ fn spawn(cluster: &TestCluster, options: &OperatorOptions, files: &Path) -> Resu
     let path = |flag: &str, path: &Path| format!("--{flag}={}", path.display());
     let mut command = Command::new(environment::fairway_program()?);
     command
-        .args(["operator", "--node-name=node", "--listen="])
+        .args(["operator", "--node-name=node", "--listen=", "--probe-listen="])
         .arg(path("kubeconfig", cluster.kubeconfig()))
         .arg(path("payload", &options.payload))
         .arg(path("preflight-results-dir", &files.join("preflight")))

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ClusterOperator, Conditions as _};
 use fairway_example::images::SIGNATURES;
-use fairway_example::{Platform, adapt_for_sandbox, use_host_network_for_checks};
+use fairway_example::{OperatorPorts, Platform, adapt_for_sandbox, use_host_network_for_checks};
 use fairway_sandbox::port::unused_port;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -57,7 +57,8 @@ impl TestPlatform {
         let cluster = cluster.over_tls().await?;
         removal::remove(cluster.client()).await?;
         let own = if cluster.is_sandbox() {
-            adapt_for_sandbox(own, unused_port()?)?
+            let ports = OperatorPorts { metrics: unused_port()?, probes: unused_port()? };
+            adapt_for_sandbox(own, ports)?
         } else {
             use_host_network_for_checks(own)?
         };

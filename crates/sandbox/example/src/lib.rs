@@ -25,6 +25,6 @@ pub mod release;
 
 pub use images::Platform;
 pub use operator_manifests::{
-    OperatorManifestsError, adapt_for_sandbox, use_host_network_for_checks,
+    OperatorManifestsError, OperatorPorts, adapt_for_sandbox, use_host_network_for_checks,
 };
 pub use release::{COMPONENTS, Component, RELEASES, Release};

@@ -23,13 +23,22 @@ pub enum OperatorManifestsError {
     },
 }
 
-/// Adapts the Deployment for the sandbox: the operator listens on its own port on loopback. Pods
+/// Ports of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperatorPorts {
+    /// Port for metrics.
+    pub metrics: u16,
+    /// Port for probes.
+    pub probes: u16,
+}
+
+/// Adapts the Deployment for the sandbox: the operator listens on its own ports on loopback. Pods
 /// share the network of the host, where another operator may run.
 pub fn adapt_for_sandbox(
     operator_manifests: BTreeMap<String, String>,
-    port: u16,
+    ports: OperatorPorts,
 ) -> Result<BTreeMap<String, String>, OperatorManifestsError> {
-    adapted(operator_manifests, |pod| adapt(pod, port))
+    adapted(operator_manifests, |pod| adapt(pod, ports))
 }
 
 /// Adapts the Deployment: checks of preflights use the host network, for clusters without a pod
@@ -60,16 +69,21 @@ fn adapted(
     operator_manifests.into_iter().map(change).collect()
 }
 
-fn adapt(pod: &mut Value, port: u16) -> Option<()> {
+fn adapt(pod: &mut Value, ports: OperatorPorts) -> Option<()> {
     pod["volumes"].as_array_mut()?.retain(|volume| volume["name"] != CA_VOLUME);
     let container = pod["containers"].as_array_mut()?.first_mut()?;
     container["volumeMounts"].as_array_mut()?.retain(|mount| mount["name"] != CA_VOLUME);
-    let mut arguments = container["args"].as_array_mut()?.iter_mut();
-    let is_listen =
-        |argument: &&mut Value| argument.as_str().is_some_and(|it| it.starts_with("--listen="));
-    *arguments.find(is_listen)? = json!(format!("--listen=127.0.0.1:{port}"));
+    for (option, port) in [("--listen=", ports.metrics), ("--probe-listen=", ports.probes)] {
+        let mut arguments = container["args"].as_array_mut()?.iter_mut();
+        let is_option =
+            |argument: &&mut Value| argument.as_str().is_some_and(|it| it.starts_with(option));
+        *arguments.find(is_option)? = json!(format!("{option}127.0.0.1:{port}"));
+    }
     for side in ["containerPort", "hostPort"] {
-        container["ports"][0][side] = json!(port);
+        container["ports"][0][side] = json!(ports.metrics);
+    }
+    for probe in ["livenessProbe", "readinessProbe"] {
+        *container[probe]["httpGet"].get_mut("port")? = json!(ports.probes);
     }
     Some(())
 }

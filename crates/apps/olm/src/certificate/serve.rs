@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairway_http::{ServerTls, TlsProfile};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use rustls::ServerConfig;
-use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
@@ -37,6 +37,8 @@ pub(crate) struct CertificateServer {
     /// Identity of this replica.
     pub(crate) identity: String,
     pub(crate) secret: WatchReceiver<Singleton<Secret>>,
+    /// TLS profile of the cluster. Until it is known, all secure TLS versions are served.
+    pub(crate) tls_profile: WatchReceiver<Option<TlsProfile>>,
     pub(crate) current: watch::Sender<Current>,
     pub(crate) metrics: Arc<Metrics>,
     /// Shutdown signal.
@@ -45,26 +47,30 @@ pub(crate) struct CertificateServer {
 
 /// Serves the certificate of the Secret until the shutdown.
 pub(crate) async fn serve(mut serving: CertificateServer) {
-    let mut fingerprint = String::new();
+    let mut loaded = None;
     loop {
         let seen = serving.secret.borrow_and_update().clone();
         let secret = seen.as_deref().and_then(Option::as_ref);
         let stored = secret.and_then(|secret| StoredCertificates::read(secret).ok());
+        let profile = serving.tls_profile.borrow_and_update().as_deref().cloned().flatten();
         let mut annotated = true;
         if let (Some(StoredCertificates { current, .. }), Some(secret)) = (stored, secret) {
-            let found = current.fingerprint();
-            if found != fingerprint && serving.load(&current) {
-                fingerprint = found;
+            let found = (current.fingerprint(), profile);
+            if loaded.as_ref() != Some(&found) && serving.load(&current, found.1.clone()) {
+                loaded = Some(found);
             }
             let key = annotation(&serving.identity);
-            if secret.annotations().get(&key) != Some(&fingerprint) && !fingerprint.is_empty() {
+            if let Some((fingerprint, _)) = &loaded
+                && secret.annotations().get(&key) != Some(fingerprint)
+            {
                 annotated = serving.annotate(json!({ key: fingerprint })).await;
             }
         }
         tokio::select! {
             () = serving.closing.cancelled() => break,
             changed = serving.secret.changed() => if changed.is_err() { return },
-                        () = fairway_clock::pause(RETRY_DELAY), if !annotated => {}
+            changed = serving.tls_profile.changed() => if changed.is_err() { return },
+            () = fairway_clock::pause(RETRY_DELAY), if !annotated => {}
         }
     }
     let gone = serving.annotate(json!({ annotation(&serving.identity): Value::Null }));
@@ -73,8 +79,8 @@ pub(crate) async fn serve(mut serving: CertificateServer) {
 
 impl CertificateServer {
     /// Uses a certificate for new connections; returns whether it is valid.
-    fn load(&self, generation: &Generation) -> bool {
-        match config(generation) {
+    fn load(&self, generation: &Generation, profile: Option<TlsProfile>) -> bool {
+        match config(generation, profile) {
             Ok(config) => {
                 tracing::info!(expires = %generation.expires, "webhook certificate loaded");
                 self.metrics.certificate_expires(generation.expires);
@@ -107,17 +113,15 @@ impl CertificateServer {
     }
 }
 
-fn config(generation: &Generation) -> Result<ServerConfig, rustls::Error> {
+fn config(
+    generation: &Generation,
+    profile: Option<TlsProfile>,
+) -> Result<ServerConfig, rustls::Error> {
     let unreadable =
         |error: rustls::pki_types::pem::Error| rustls::Error::General(error.to_string());
     let certificates = CertificateDer::pem_slice_iter(generation.certificate.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .map_err(unreadable)?;
     let key = PrivateKeyDer::from_pem_slice(generation.key.as_bytes()).map_err(unreadable)?;
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(certificates, key)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+    ServerTls { certificates, key, client_ca: Vec::new(), profile }.config()
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion};
 use fairway_compat::olm::catalog::Subscription;
 use fairway_compat::olm::{OlmOperator, is_copied};
+use fairway_http::{TlsProfile, TlsSecurityProfile};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, PartialObjectMeta};
@@ -16,6 +17,7 @@ use kube::core::GroupVersionKind;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watcher};
 use kube::{Api, Client, ResourceExt as _};
+use serde::Deserialize as _;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -33,6 +35,7 @@ pub(crate) const CLUSTER_OPERATORS: &str = "clusteroperators.config.openshift.io
 pub(crate) const INSTALLED: &str = "clusterserviceversions.operators.coreos.com";
 pub(crate) const SUBSCRIPTIONS: &str = "subscriptions.operators.coreos.com";
 pub(crate) const CATALOGS: &str = "catalogsources.operators.coreos.com";
+const API_SERVERS: &str = "apiservers.config.openshift.io";
 
 /// Kinds that every cluster has.
 pub(crate) const SECRETS: &str = "secrets";
@@ -72,6 +75,8 @@ pub(crate) struct GuardWatches {
     pub(crate) cluster_version: WatchReceiver<Singleton<ClusterVersion>>,
     /// Certificate Secret.
     pub(crate) secret: WatchReceiver<Singleton<Secret>>,
+    /// TLS profile of `APIServer/cluster`.
+    pub(crate) tls_profile: WatchReceiver<Option<TlsProfile>>,
     /// Stale watches.
     pub(crate) stale: watch::Receiver<StaleWatches>,
 }
@@ -100,6 +105,9 @@ impl GuardWatches {
         let namespace = &settings.namespace;
         let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
         let versions = Api::<ClusterVersion>::all(client.clone());
+        let api_server = GroupVersionKind::gvk("config.openshift.io", "v1", "APIServer");
+        let api_servers: Api<DynamicObject> =
+            Api::all_with(client.clone(), &ApiResource::from_gvk(&api_server));
         Self {
             cluster_version: reflect_optional(
                 client,
@@ -116,6 +124,15 @@ impl GuardWatches {
                 tasks,
                 only,
                 remove_only,
+            ),
+            tls_profile: reflect_optional(
+                client,
+                API_SERVERS,
+                &health,
+                tasks,
+                move || watcher(api_servers.clone(), named("cluster")).default_backoff(),
+                |known, it| *known = Some(tls_profile(&it)),
+                |known, _| *known = None,
             ),
             stale,
         }
@@ -205,6 +222,16 @@ fn only<K>(known: &mut Singleton<K>, object: K) {
 
 fn remove_only<K>(known: &mut Singleton<K>, _: K) {
     *known = None;
+}
+
+/// TLS profile of an `APIServer`.
+fn tls_profile(api_server: &DynamicObject) -> TlsProfile {
+    let profile = &api_server.data["spec"]["tlsSecurityProfile"];
+    let profile = Option::<TlsSecurityProfile>::deserialize(profile).unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot parse TLS profile; using the default one");
+        None
+    });
+    profile.unwrap_or_default().into()
 }
 
 /// Stores the declarations of an operator. Copies without the label are recognised by annotation.

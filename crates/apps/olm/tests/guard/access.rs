@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use fairway_api::ClusterOperator;
+use fairway_olm::{MetricsAuth, Settings};
 use fairway_testkit::wait;
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -18,6 +19,12 @@ const MANIFESTS: &str = include_str!("../../../../../deploy/olm-guard/rbac.yaml"
 
 /// A client with the permissions of the deployment. Objects get the name of the namespace.
 pub(crate) async fn deployed(platform: &Platform) -> Result<Client> {
+    let token = deploy(platform).await?;
+    platform.cluster.client_with_token(&token).await
+}
+
+/// Creates the objects of the deployment, and returns the token of the guard.
+async fn deploy(platform: &Platform) -> Result<String> {
     let namespace = platform.namespace.name();
     let manifests = MANIFESTS
         .replace("openshift-cluster-version", namespace)
@@ -30,20 +37,21 @@ pub(crate) async fn deployed(platform: &Platform) -> Result<Client> {
     let accounts = Api::<ServiceAccount>::namespaced(platform.client(), namespace);
     let (request, parameters) = (TokenRequest::default(), PostParams::default());
     let token = accounts.create_token_request("olm-guard", &parameters, &request).await?;
-    let token = token.status.context("no token")?.token;
-    platform.cluster.client_with_token(&token).await
+    Ok(token.status.context("no token")?.token)
 }
 
 #[tokio::test]
 async fn guard_with_deployed_permissions_reports_and_serves() -> Result<()> {
     let platform = Platform::begin(Some("4.7.2")).await?;
     let namespace = platform.namespace.name().to_owned();
-    let guards = deployed(&platform).await?;
+    let token = deploy(&platform).await?;
+    let guards = platform.cluster.client_with_token(&token).await?;
 
     let native = json!([{ "group": "policy", "version": "v1beta1", "kind": "PodSecurityPolicy" }]);
     let uses = json!({ "spec": { "nativeAPIs": native } });
     platform.put("ClusterServiceVersion", "uses.v1", uses).await?;
-    let guard = platform.start_as(guards.clone(), platform.settings()?)?;
+    let settings = Settings { metrics_auth: MetricsAuth::Token, ..platform.settings()? };
+    let guard = platform.start_as(guards.clone(), settings)?;
     platform.until_refused("4.6").await?;
     platform.install("last.v1", up_to("4.7")).await.map_err(anyhow::Error::msg)?;
     let will = "False IncompatibleOperatorsInstalled: The following operators will not run on the next OpenShift Version";
@@ -55,6 +63,9 @@ async fn guard_with_deployed_permissions_reports_and_serves() -> Result<()> {
         Ok(report.contains("OperatorApisMissing").then_some(()))
     })
     .await?;
+    // The guard reviews tokens. Its own user may not read metrics.
+    assert_eq!(platform.scrape(None).await?, 401);
+    assert_eq!(platform.scrape(Some(&token)).await?, 403);
     // It annotates the Secret with the served certificate, and removes the annotation at its end.
     wait::until("the guard to note what it serves", || async {
         Ok((platform.notes().await? == 1).then_some(()))

@@ -23,6 +23,8 @@ const PERIOD: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy)]
 struct Guard {
     address: SocketAddr,
+    /// Address of its probes.
+    probes: SocketAddr,
     left: Option<Instant>,
 }
 
@@ -48,37 +50,36 @@ impl Balancer {
         let (address, guards) = (socket.local_addr()?, Guards::default());
         let mut tasks = JoinSet::new();
         tasks.spawn(balance(socket, Arc::clone(&guards)));
-        // Without certificate validation, like the probes of a kubelet.
-        let prober = http_client().tls_danger_accept_invalid_certs(true).build()?;
+        let prober = http_client().build()?;
         Ok(Self { address, guards, prober, tasks })
     }
 
     /// Adds a guard once it is ready.
-    pub(crate) async fn add(&mut self, address: SocketAddr) -> Result<()> {
+    pub(crate) async fn add(&mut self, address: SocketAddr, probes: SocketAddr) -> Result<()> {
         let prober = self.prober.clone();
         wait::until("a guard to be ready", || async {
-            Ok(is_ready(&prober, address).await.then_some(()))
+            Ok(is_ready(&prober, probes).await.then_some(()))
         })
         .await?;
-        lock(&self.guards).push(Guard { address, left: None });
-        self.tasks.spawn(probe(address, prober, Arc::clone(&self.guards)));
+        lock(&self.guards).push(Guard { address, probes, left: None });
+        self.tasks.spawn(probe(probes, prober, Arc::clone(&self.guards)));
         Ok(())
     }
 }
 
-async fn is_ready(client: &reqwest::Client, address: SocketAddr) -> bool {
-    let answer = client.get(format!("https://{address}/readyz")).send().await;
+async fn is_ready(client: &reqwest::Client, probes: SocketAddr) -> bool {
+    let answer = client.get(format!("http://{probes}/readyz")).send().await;
     answer.is_ok_and(|answer| answer.status().is_success())
 }
 
 /// Probes a guard until it is not ready.
-async fn probe(address: SocketAddr, client: reqwest::Client, guards: Guards) {
+async fn probe(probes: SocketAddr, client: reqwest::Client, guards: Guards) {
     let mut period = interval(PERIOD);
-    while is_ready(&client, address).await {
+    while is_ready(&client, probes).await {
         period.tick().await;
     }
     let now = Instant::now();
-    for guard in lock(&guards).iter_mut().filter(|guard| guard.address == address) {
+    for guard in lock(&guards).iter_mut().filter(|guard| guard.probes == probes) {
         guard.left = Some(now);
     }
 }

@@ -3,6 +3,7 @@
 mod access;
 mod balancer;
 mod contention;
+mod endpoint;
 mod installing;
 mod reporting;
 mod restarts;

@@ -30,6 +30,8 @@ impl Pair {
     async fn start(&mut self, identity: &str, lifetime: Duration) -> Result<Running> {
         let socket = TcpListener::bind("127.0.0.1:0").await?;
         let address = socket.local_addr()?;
+        // The kernel does not reuse a port that soon.
+        let probes = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
         let settings = self.platform.settings()?;
         let timing = Timing {
             lease: Duration::from_mins(2),
@@ -39,6 +41,7 @@ impl Pair {
         let identity = identity.to_owned();
         let settings = Settings {
             listen: address,
+            probes: Some(probes),
             reach: WebhookAddress::Url(
                 format!("https://{}/validate", self.balancer.address).parse()?,
             ),
@@ -48,7 +51,7 @@ impl Pair {
             ..settings
         };
         let guard = start_on(socket, self.platform.client(), settings);
-        self.balancer.add(address).await?;
+        self.balancer.add(address, probes).await?;
         Ok(guard)
     }
 }

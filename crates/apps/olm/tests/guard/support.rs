@@ -8,7 +8,9 @@ use fairway_api::condition::Conditions as _;
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_compat::olm::{MAXIMUM_ANNOTATION, OlmPolicy, PROPERTIES_ANNOTATION};
 use fairway_election::{ElectionSettings, LeaseName, Timing};
-use fairway_olm::{CertificateSettings, GuardError, Settings, StalenessTimeouts, WebhookAddress};
+use fairway_olm::{
+    CertificateSettings, GuardError, MetricsAuth, Settings, StalenessTimeouts, WebhookAddress,
+};
 use fairway_sandbox::sandbox::Sandbox;
 use fairway_testkit::{TestCluster, TestNamespace, objects, olm, wait};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -181,6 +183,8 @@ impl Platform {
             policy: OlmPolicy::default(),
             release_version: None,
             listen: address,
+            probes: None,
+            metrics_auth: MetricsAuth::None,
             reach: WebhookAddress::Url(format!("https://{address}/validate").parse()?),
             certificate: CertificateSettings {
                 lifetime: Duration::from_hours(1),
@@ -212,6 +216,21 @@ impl Platform {
         let client = trusting(&self.ca_certificates().await?)?;
         let url = format!("https://{}/metrics", self.socket.local_addr()?);
         Ok(client.get(url).send().await?.text().await?)
+    }
+
+    /// Address of the webhook.
+    pub(crate) fn address(&self) -> Result<SocketAddr> {
+        Ok(self.socket.local_addr()?)
+    }
+
+    /// Status of a request for metrics with a token.
+    pub(crate) async fn scrape(&self, token: Option<&str>) -> Result<u16> {
+        let client = trusting(&self.ca_certificates().await?)?;
+        let mut request = client.get(format!("https://{}/metrics", self.address()?));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        Ok(request.send().await?.status().as_u16())
     }
 
     /// The sandbox, if the cluster is one.

@@ -7,19 +7,17 @@
 //! | --- | --- |
 //! | `reflector` | list and watch of a kind, and publication of its objects |
 //! | `platform_config` | Proxy, `FeatureGate`, `APIServer` and Infrastructure of the platform |
-//! | `tls_profile` | TLS security profiles |
 //! | `preflight` | watches of a preflight run |
 
 mod platform_config;
 mod preflight;
 mod reflector;
-mod tls_profile;
 
+pub use fairway_http::TlsProfile;
 pub use fairway_release::inclusion::Features;
 pub use platform_config::InjectedConfig;
 pub(crate) use preflight::PreflightWatches;
 pub use reflector::Objects;
-pub use tls_profile::TlsProfile;
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 //! Infrastructure `cluster`. Platforms may lack each of these kinds.
 
 use fairway_cincinnati::connection::ProxySettings;
+use fairway_http::{TlsProfile, TlsSecurityProfile};
 use fairway_release::inclusion::Features;
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
@@ -12,7 +13,6 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::reflector::{Objects, Reflectors};
-use super::tls_profile::{TlsProfile, TlsSecurityProfile};
 use crate::sync::{any_changed, publish};
 
 /// Configuration that the operator injects into manifests.

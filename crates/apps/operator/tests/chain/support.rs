@@ -11,7 +11,7 @@ use fairway_cincinnati::query::UpdateServices;
 use fairway_findings::record;
 use fairway_operator::Settings;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
-use fairway_operator::endpoint::EndpointSettings;
+use fairway_operator::endpoint::{EndpointSettings, MetricsAuth};
 use fairway_operator::settings::{
     MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, ResultsDirectory,
     RiskSettings, TargetSettings,
@@ -340,7 +340,13 @@ fn settings(payload: &Path, image: &str, metrics: MetricsSource, listen: SocketA
             identity: format!("test-{}", std::process::id()),
             timing: Timing { lease: 15 * second, renew: 10 * second, retry: second },
         },
-        endpoint: Some(EndpointSettings { listen, tls: None }),
+        endpoint: Some(EndpointSettings {
+            listen,
+            tls: None,
+            client_ca: None,
+            auth: MetricsAuth::None,
+        }),
+        probes: None,
         updates: updates::Settings {
             services: UpdateServices { instead: None, default: None },
             pace: RequestIntervals { every: second..=second, retry: second / 2, gap: second / 10 },

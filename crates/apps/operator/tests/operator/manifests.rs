@@ -40,6 +40,58 @@ fn deployment_has_required_settings() -> Result<()> {
     Ok(())
 }
 
+/// The value of an option of a container.
+fn option<'a>(container: &'a Value, name: &str) -> Result<&'a str> {
+    let arguments = container["args"].as_array().context("no args")?;
+    let value = arguments.iter().find_map(|it| it.as_str()?.strip_prefix(name)?.strip_prefix('='));
+    value.with_context(|| format!("no {name}"))
+}
+
+#[test]
+fn probes_use_the_listener_on_loopback() -> Result<()> {
+    let [deployment] = &objects("deployment.yaml")?[..] else { panic!("one object") };
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(pod["hostNetwork"], true, "the kubelet reaches the loopback of the operator");
+    let container = &pod["containers"][0];
+    let address = option(container, "--probe-listen")?;
+    for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
+        let get = &container[probe]["httpGet"];
+        let host = get["host"].as_str().context("no host")?;
+        assert_eq!(format!("{host}:{}", get["port"]), address);
+        assert_eq!((&get["path"], &get["scheme"]), (&json!(path), &Value::Null));
+    }
+    assert!(address.starts_with("127.0.0.1:"));
+
+    let guard = &objects("../olm-guard/deployment.yaml")?[0]["spec"]["template"]["spec"];
+    assert!(guard["hostNetwork"].is_null(), "the kubelet does not reach the loopback of the guard");
+    let container = &guard["containers"][0];
+    let address = option(container, "--probe-listen")?;
+    assert!(address.starts_with("127.0.0.1:"));
+    for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
+        let expected = json!(["fairway", "probe", address, path]);
+        assert_eq!(container[probe]["exec"]["command"], expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn service_monitor_sends_credentials_to_a_verified_server() -> Result<()> {
+    let objects = objects("monitoring.yaml")?;
+    let monitor = objects.iter().find(|it| it["kind"] == "ServiceMonitor");
+    let endpoint = &monitor.context("no ServiceMonitor")?["spec"]["endpoints"][0];
+    let token = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+    assert_eq!(
+        (&endpoint["scheme"], &endpoint["bearerTokenFile"]),
+        (&json!("https"), &json!(token))
+    );
+    let tls = &endpoint["tlsConfig"];
+    for file in ["caFile", "certFile", "keyFile", "serverName"] {
+        assert!(tls[file].is_string(), "{file}");
+    }
+    assert!(tls["insecureSkipVerify"].is_null(), "the token must not leak to another server");
+    Ok(())
+}
+
 #[test]
 fn manifests_use_namespaces_of_the_platform() -> Result<()> {
     for file in [

@@ -95,6 +95,33 @@ async fn client_of_the_operator(cluster: &TestCluster) -> Result<Client> {
     cluster.client_with_token(&issued.status.context("no token")?.token).await
 }
 
+/// Token of a ServiceAccount that may read metrics.
+async fn token_of_prometheus(client: &Client) -> Result<String> {
+    let metadata = json!({"name": "prometheus", "namespace": NAMESPACE});
+    let role =
+        json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "metrics"});
+    let subject = json!({"kind": "ServiceAccount", "name": "prometheus", "namespace": NAMESPACE});
+    for object in [
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "metadata": {"name": "metrics"},
+            "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
+        }),
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": "metrics"}, "roleRef": role, "subjects": [subject],
+        }),
+    ] {
+        create(client, object).await?;
+    }
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), NAMESPACE);
+    let wanted = TokenRequest { spec: TokenRequestSpec::default(), ..TokenRequest::default() };
+    let issued =
+        accounts.create_token_request("prometheus", &PostParams::default(), &wanted).await?;
+    Ok(issued.status.context("no token")?.token)
+}
+
 /// Permissions of the listed roles.
 fn allowed() -> Result<BTreeSet<Permission>> {
     let mut allowed = BTreeSet::new();
@@ -187,8 +214,10 @@ async fn operator_needs_exactly_the_listed_permissions() -> Result<()> {
     let log = cluster.audit_log()?;
     let mark = log.mark()?;
 
-    let operator = Running::start(client.clone(), NAMESPACE).await?;
+    let mut operator = Running::start_with_auth(client.clone(), NAMESPACE).await?;
+    operator.token = Some(token_of_prometheus(&cluster.client()).await?);
     operator.until_ready().await?;
+    operator.until("/metrics", |status, _| status == 200).await?;
     let usage = Usage { log, mark, allowed: allowed()? };
     usage.until_only_needed(|(verb, ..)| verb == "watch").await?;
     let late = objects::cluster_operator("late");

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use fairway_api::{ClusterOperator, ClusterVersion};
 use fairway_cincinnati::query::UpdateServices;
 use fairway_operator::election::{ElectionSettings, LeaseName, Timing};
-use fairway_operator::endpoint::EndpointSettings;
+use fairway_operator::endpoint::{EndpointSettings, MetricsAuth};
 use fairway_operator::settings::{
     MetricsSource, PreflightSettings, PrometheusSettings, ReleaseSettings, ResultsDirectory,
     RiskSettings, TargetSettings,
@@ -36,7 +36,23 @@ const TIMING: Timing = Timing {
 /// CA bundle of the tests, in place of the files in a Pod.
 const CA: &str = "ca.crt";
 
-fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
+/// Addresses of an operator.
+#[derive(Clone, Copy)]
+struct Addresses {
+    metrics: SocketAddr,
+    probes: SocketAddr,
+}
+
+impl Addresses {
+    /// Unused addresses. The kernel does not reuse a port that soon.
+    async fn unused() -> Result<Self> {
+        let metrics = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let probes = TcpListener::bind(("127.0.0.1", 0)).await?;
+        Ok(Self { metrics: metrics.local_addr()?, probes: probes.local_addr()? })
+    }
+}
+
+fn settings(namespace: &str, payload: &Path, addresses: Addresses, auth: MetricsAuth) -> Settings {
     Settings {
         node_name: "node-1".to_owned(),
         release: ReleaseSettings {
@@ -48,7 +64,13 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
             identity: "operator".to_owned(),
             timing: TIMING,
         },
-        endpoint: Some(EndpointSettings { listen, tls: None }),
+        endpoint: Some(EndpointSettings {
+            listen: addresses.metrics,
+            tls: None,
+            client_ca: None,
+            auth,
+        }),
+        probes: Some(addresses.probes),
         updates: updates::Settings {
             services: UpdateServices { instead: None, default: None },
             ..updates::Settings::default()
@@ -79,8 +101,10 @@ fn settings(namespace: &str, payload: &Path, listen: SocketAddr) -> Settings {
 
 /// A running operator.
 pub(crate) struct Running {
-    address: SocketAddr,
+    addresses: Addresses,
     http: reqwest::Client,
+    /// Bearer token of requests.
+    pub(crate) token: Option<String>,
     stop: CancellationToken,
     task: JoinHandle<Result<(), OperatorError>>,
     _payload: TempDir,
@@ -88,22 +112,42 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(client: Client, namespace: &str) -> Result<Self> {
+        let addresses = Addresses::unused().await?;
+        Self::start_at(addresses, client, namespace, MetricsAuth::None)
+    }
+
+    /// Starts an operator whose metrics need a token.
+    pub(crate) async fn start_with_auth(client: Client, namespace: &str) -> Result<Self> {
+        let addresses = Addresses::unused().await?;
+        Self::start_at(addresses, client, namespace, MetricsAuth::Token)
+    }
+
+    fn start_at(
+        addresses: Addresses,
+        client: Client,
+        namespace: &str,
+        auth: MetricsAuth,
+    ) -> Result<Self> {
         // An error means that another test of this process has installed it.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // The kernel does not reuse a port that soon.
-        let address = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let stop = CancellationToken::new();
         let payload = tempfile::tempdir()?;
         TestRelease::new("5.1.0").write(payload.path())?;
         std::fs::write(payload.path().join(CA), "")?;
-        let settings = settings(namespace, payload.path(), address);
+        let settings = settings(namespace, payload.path(), addresses, auth);
         let task = tokio::spawn(run(client, settings, stop.clone()));
         let http = reqwest::Client::builder().no_proxy().build()?;
-        Ok(Self { address, http, stop, task, _payload: payload })
+        Ok(Self { addresses, http, token: None, stop, task, _payload: payload })
     }
 
     async fn get(&self, path: &str) -> Result<(u16, String)> {
-        let answer = self.http.get(format!("http://{}{path}", self.address)).send().await?;
+        let Addresses { metrics, probes } = self.addresses;
+        let address = if path == "/metrics" { metrics } else { probes };
+        let mut request = self.http.get(format!("http://{address}{path}"));
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let answer = request.send().await?;
         Ok((answer.status().as_u16(), answer.text().await?))
     }
 
@@ -169,10 +213,35 @@ async fn operator_after_lost_lease_leads_again() -> Result<()> {
     let stolen = json!({"spec": {"holderIdentity": "a rival", "leaseDurationSeconds": 2}});
     leases.patch("version", &PatchParams::default(), &Patch::Merge(stolen)).await?;
     operator.until("/readyz", |status, _| status == 503).await?;
-    let metrics = operator.get("/metrics").await?.1;
-    assert!(metrics.contains("fairway_operator_leader 0"), "{metrics}");
+    // The rendered metrics may be a second old.
+    let no_leader = |_, text: &str| text.contains("fairway_operator_leader 0");
+    let metrics = operator.until("/metrics", no_leader).await?;
     assert!(!metrics.contains("cluster_operator_up{"), "only the leader speaks for the cluster");
     operator.until_ready().await?;
     assert_eq!(holder(&leases).await?, "operator");
+    operator.stop().await
+}
+
+#[tokio::test]
+async fn operator_with_taken_ports_leads_and_retries() -> Result<()> {
+    let cluster = TestCluster::exclusive().await?;
+    let namespace = cluster.namespace("operator").await?;
+    let versions: Api<ClusterVersion> = Api::all(cluster.client());
+    versions.create(&PostParams::default(), &objects::cluster_version()).await?;
+    let other = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let other_probes = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let addresses = Addresses { metrics: other.local_addr()?, probes: other_probes.local_addr()? };
+    let (client, auth) = (cluster.client(), MetricsAuth::None);
+    let operator = Running::start_at(addresses, client, namespace.name(), auth)?;
+    let leases: Api<Lease> = namespace.api();
+    wait::until("the operator to lead", async || {
+        let lease = leases.get_opt("version").await?;
+        let holder = lease.and_then(|lease| lease.spec?.holder_identity);
+        Ok(holder.filter(|holder| holder == "operator"))
+    })
+    .await?;
+    drop((other, other_probes));
+    operator.until_ready().await?;
+    operator.until("/metrics", |status, _| status == 200).await?;
     operator.stop().await
 }

@@ -47,6 +47,7 @@ pub(crate) mod upgrade;
 pub(crate) mod upgrade_preflight;
 pub(crate) mod waiting;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::Styles;
@@ -245,10 +246,11 @@ Examples:
     #[command(after_help = "\
 Examples:
   fairway operator --node-name=$(hostname) --release-image=registry.example/release@sha256:… \\
-    --kubeconfig=kubeconfig --listen=127.0.0.1:9099
+    --kubeconfig=kubeconfig --listen=127.0.0.1:9099 --metrics-auth=none
   fairway operator --node-name=$(hostname) --release-image=registry.example/release@sha256:… \\
     --update-service=http://127.0.0.1:8080/api/upgrades_info/graph --metrics-snapshot=samples.txt
-  curl http://127.0.0.1:9099/readyz")]
+  curl http://127.0.0.1:9099/metrics
+  curl http://127.0.0.1:9098/readyz")]
     Operator(Box<OperatorArgs>),
 
     /// Block updates that installed OLM operators do not support
@@ -265,8 +267,9 @@ Examples:
     #[command(after_help = "\
 Examples:
   fairway olm-guard --kubeconfig=kubeconfig --cluster-operator=olm-guard \\
-    --listen=127.0.0.1:9443 --webhook-url=https://127.0.0.1:9443/validate
-  curl --insecure https://127.0.0.1:9443/metrics")]
+    --listen=127.0.0.1:9443 --webhook-url=https://127.0.0.1:9443/validate --metrics-auth=none
+  curl --insecure https://127.0.0.1:9443/metrics
+  curl http://127.0.0.1:9444/readyz")]
     OlmGuard(Box<OlmGuardArgs>),
 
     /// Run the checks of a release against a cluster
@@ -344,6 +347,10 @@ Examples:
     /// Create the directory for preflight results and change its owner to the user of the operator
     #[command(hide = true)]
     PrepareResults(PrepareResultsArgs),
+
+    /// Send a probe to a process of the same pod: an exec probe for images without other commands
+    #[command(hide = true)]
+    Probe(ProbeArgs),
 
     /// Write the reference pages to a directory
     #[command(hide = true)]
@@ -445,6 +452,17 @@ pub(crate) struct PrepareResultsArgs {
     /// User ID and group ID of the owner
     #[arg(long, value_name = "UID")]
     pub(crate) owner: u32,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ProbeArgs {
+    /// Address of the process
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) address: SocketAddr,
+
+    /// Path of the probe, such as `/readyz`
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
 }
 
 fn exit_codes() -> String {

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::duration::duration;
 use super::lease::LeaseArgs;
-use super::operator::LogFormat;
+use super::operator::{Listen, LogFormat, MetricsAuth, listen};
 
 #[derive(clap::Args)]
 pub(crate) struct OlmGuardArgs {
@@ -70,9 +70,21 @@ pub(crate) struct ReportArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Webhook")]
 pub(crate) struct WebhookArgs {
-    /// Listen address for the webhook, `/metrics`, `/healthz` and `/readyz`, all with TLS
+    /// Listen address for the webhook and `/metrics`, both with TLS
+    ///
+    /// If the address is in use, the guard starts without it and retries.
     #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9443")]
     pub(crate) listen: SocketAddr,
+
+    /// Listen address for `/healthz` and `/readyz`, without TLS; empty: disabled
+    ///
+    /// Choose a loopback address, so that connections from other hosts cannot delay probes.
+    #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_PROBE_LISTEN", default_value = "127.0.0.1:9444", value_parser = listen)]
+    pub(crate) probe_listen: Listen,
+
+    /// Clients that may read `/metrics`
+    #[arg(long, value_name = "WHO", env = "FAIRWAY_METRICS_AUTH", default_value = "token")]
+    pub(crate) metrics_auth: MetricsAuth,
 
     /// Service of the webhook
     #[arg(long, value_name = "NAME", env = "FAIRWAY_OLM_SERVICE", default_value = "olm-guard")]

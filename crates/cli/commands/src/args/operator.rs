@@ -58,9 +58,17 @@ pub(crate) struct OperatorArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Metrics and probes")]
 pub(crate) struct EndpointArgs {
-    /// Listen address for `/metrics`, `/healthz` and `/readyz`; empty: disabled
+    /// Listen address for `/metrics`; empty: disabled
+    ///
+    /// If the address is in use, the operator starts without it and retries.
     #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_LISTEN", default_value = "0.0.0.0:9099", value_parser = listen)]
     pub(crate) listen: Listen,
+
+    /// Listen address for `/healthz` and `/readyz`, without TLS; empty: disabled
+    ///
+    /// Choose a loopback address, so that connections from other hosts cannot delay probes.
+    #[arg(long, value_name = "ADDRESS", env = "FAIRWAY_PROBE_LISTEN", default_value = "127.0.0.1:9098", value_parser = listen)]
+    pub(crate) probe_listen: Listen,
 
     /// Certificate chain (PEM); default: plain HTTP
     ///
@@ -71,6 +79,26 @@ pub(crate) struct EndpointArgs {
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", env = "FAIRWAY_SERVING_KEY_FILE", value_hint = ValueHint::FilePath, requires = "serving_cert_file")]
     pub(crate) serving_key_file: Option<PathBuf>,
+
+    /// Clients that may read `/metrics`
+    #[arg(long, value_name = "WHO", env = "FAIRWAY_METRICS_AUTH", default_value = "token")]
+    pub(crate) metrics_auth: MetricsAuth,
+
+    /// CA bundle (PEM) of client certificates that may read `/metrics` without a token
+    ///
+    /// The CA must issue certificates to monitoring systems only. The operator reloads the file when
+    /// it changes; without the file, clients need a token.
+    #[arg(long, value_name = "FILE", env = "FAIRWAY_CLIENT_CA_FILE", value_hint = ValueHint::FilePath, requires = "serving_cert_file")]
+    pub(crate) client_ca_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MetricsAuth {
+    /// Clients with a bearer token whose user may get the non-resource URL /metrics
+    #[default]
+    Token,
+    /// All clients
+    None,
 }
 
 #[derive(clap::Args)]
@@ -286,7 +314,7 @@ pub(crate) enum LogFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listen(pub(crate) Option<SocketAddr>);
 
-fn listen(text: &str) -> Result<Listen, String> {
+pub(super) fn listen(text: &str) -> Result<Listen, String> {
     if text.is_empty() {
         return Ok(Listen(None));
     }

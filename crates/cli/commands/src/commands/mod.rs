@@ -9,7 +9,7 @@
 //! | `release` | tools for release images |
 //! | `olm` | OLM operators and the versions that they support |
 //! | `operator`, `update_service`, `olm_guard`, `preflight` | long-running processes |
-//! | `prepare_results` | the init container of the operator |
+//! | `prepare_results`, `probe` | the init container of the operator, and exec probes |
 //! | `sandbox` | a sandbox, with the example platform and a tour |
 //! | `example_platform`, `example_operator`, `example_check` | the example platform |
 //! | `crds`, `completion`, `man`, `reference` | generated files |
@@ -32,6 +32,7 @@ mod olm_guard;
 mod operator;
 mod preflight;
 mod prepare_results;
+mod probe;
 mod reference;
 mod registry;
 mod release;
@@ -82,6 +83,7 @@ pub(crate) fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitSta
         #[cfg(feature = "sandbox")]
         Command::ExamplePlatform(args) => example_platform::run(&args, printer),
         Command::PrepareResults(args) => prepare_results::run(&args, printer),
+        Command::Probe(args) => probe::run(&args),
         Command::Reference(args) => reference::run(&args, printer),
     }
 }

@@ -10,7 +10,7 @@ use fairway_olm::{CertificateSettings, GuardError, Settings, StalenessTimeouts, 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::operator::{config, connect, state_file};
+use super::operator::{config, connect, metrics_auth, state_file};
 use crate::args::lease;
 use crate::args::olm_guard::{Invalid, Missing, OlmGuardArgs};
 use crate::errors::WithHint;
@@ -93,6 +93,8 @@ fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
         },
         release_version: args.report.release_version.clone().filter(|it| !it.is_empty()),
         listen: args.webhook.listen,
+        probes: args.webhook.probe_listen.0,
+        metrics_auth: metrics_auth(args.webhook.metrics_auth),
         reach: match &args.webhook.webhook_url {
             Some(url) => WebhookAddress::Url(url.clone()),
             None => WebhookAddress::Service(args.webhook.service.clone()),
@@ -123,7 +125,6 @@ fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
 /// Adds a hint to an error.
 fn advise(error: GuardError) -> anyhow::Error {
     let hint = match &error {
-        GuardError::Listen { .. } => "specify another address with --listen",
         GuardError::Timing(_) => lease::ADVICE,
         GuardError::TaskEnded => "this is a bug in Fairway; see the log for details",
     };

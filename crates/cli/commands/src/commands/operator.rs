@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use fairway_cincinnati::query::UpdateServices;
 use fairway_election::{ElectionSettings, Identity, LeaseName};
 use fairway_operator::OperatorError;
-use fairway_operator::endpoint::{EndpointError, EndpointSettings, TlsFiles};
+use fairway_operator::endpoint::{self, EndpointError, EndpointSettings, TlsFiles};
 use fairway_operator::settings::{
     self, MetricsSource, PreflightPod, PreflightSettings, PrometheusSettings, ReleaseSettings,
     ResultsDirectory, RiskSettings, SelectionSettings, Settings, TargetSettings,
@@ -25,8 +25,8 @@ use url::Url;
 
 use crate::args::lease;
 use crate::args::operator::{
-    CheckNetwork, ElectionArgs, EndpointArgs, MetricsArgs, OnUpdate, OperatorArgs, PreflightArgs,
-    ReleaseArgs, UnacceptedRisks,
+    CheckNetwork, ElectionArgs, EndpointArgs, MetricsArgs, MetricsAuth, OnUpdate, OperatorArgs,
+    PreflightArgs, ReleaseArgs, UnacceptedRisks,
 };
 use crate::cluster::{PROGRAM, account};
 use crate::errors::{WithHint, WrongUsage};
@@ -86,6 +86,7 @@ fn settings(args: &OperatorArgs, identity: &str) -> Result<Settings, WrongUsage>
         },
         election: election(&args.election, identity),
         endpoint: endpoint(&args.endpoint),
+        probes: args.endpoint.probe_listen.0,
         updates: updates::Settings {
             services: UpdateServices {
                 instead: args.updates.update_service.clone(),
@@ -169,7 +170,19 @@ fn endpoint(args: &EndpointArgs) -> Option<EndpointSettings> {
         key,
         every: CERTIFICATE_POLL_INTERVAL,
     });
-    args.listen.0.map(|listen| EndpointSettings { listen, tls })
+    args.listen.0.map(|listen| EndpointSettings {
+        listen,
+        tls,
+        client_ca: args.client_ca_file.clone(),
+        auth: metrics_auth(args.metrics_auth),
+    })
+}
+
+pub(super) fn metrics_auth(auth: MetricsAuth) -> endpoint::MetricsAuth {
+    match auth {
+        MetricsAuth::Token => endpoint::MetricsAuth::Token,
+        MetricsAuth::None => endpoint::MetricsAuth::None,
+    }
 }
 
 fn metrics(args: &MetricsArgs) -> Result<MetricsSource, WrongUsage> {
@@ -262,9 +275,6 @@ fn advise(error: OperatorError) -> anyhow::Error {
         }
         OperatorError::TaskFailed(_) => "this is a bug in Fairway; see the log for details",
         OperatorError::Timing(_) => lease::ADVICE,
-        OperatorError::Endpoint(EndpointError::Listen { .. }) => {
-            "specify another address with --listen; an empty value disables the endpoint"
-        }
         OperatorError::Endpoint(EndpointError::Tls(_)) => {
             "check that --serving-cert-file and --serving-key-file are matching PEM files"
         }
@@ -325,7 +335,12 @@ mod tests {
                 EndpointSettings {
                     listen: 0.0.0.0:9099,
                     tls: None,
+                    client_ca: None,
+                    auth: Token,
                 },
+            ),
+            probes: Some(
+                127.0.0.1:9098,
             ),
             updates: Settings {
                 services: UpdateServices {
@@ -522,21 +537,27 @@ mod tests {
             "--lease-renew-deadline=240s",
             "--lease-retry-period=1m",
             "--listen=127.0.0.1:0",
+            "--probe-listen=127.0.0.1:1",
             "--serving-cert-file=tls.crt",
             "--serving-key-file=tls.key",
+            "--client-ca-file=ca.crt",
+            "--metrics-auth=none",
         ]);
         let seconds = Duration::from_secs;
         let timing = Timing { lease: seconds(270), renew: seconds(240), retry: seconds(60) };
         assert_eq!(settings.election.timing, timing);
         assert_eq!(settings.election.lease.namespace, "here");
-        let EndpointSettings { listen, tls } = settings.endpoint.unwrap();
+        let EndpointSettings { listen, tls, client_ca, auth } = settings.endpoint.unwrap();
         assert_eq!(listen, "127.0.0.1:0".parse().unwrap());
+        assert_eq!(settings.probes, Some("127.0.0.1:1".parse().unwrap()));
+        assert_eq!((client_ca, auth), (Some("ca.crt".into()), endpoint::MetricsAuth::None));
         assert_eq!(tls.map(|files| files.certificate), Some("tls.crt".into()));
     }
 
     #[test]
     fn empty_listen_address_disables_the_endpoint() {
         assert!(parse(&["--listen="]).endpoint.is_none());
+        assert!(parse(&["--probe-listen="]).probes.is_none());
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use fairway_release::Release;
 use fairway_release::inclusion::ManifestFilter;
 use tokio::time::Instant;
 
-use super::deployment::PreflightRun;
+use super::deployment::{DEPLOYMENT_NAME, PreflightRun};
 use super::diagnosis::{PreflightError, RunObservation};
 use super::jobs::JobBroker;
 use super::monitor::{RunMonitor, RunTimeouts};
@@ -17,6 +17,7 @@ use super::results_root::RESULT_FILE;
 use super::run_directory::{FileVersion, LimitExceeded, ReadError, RunDirectory};
 use super::run_state::RunContext;
 use crate::cluster::{Objects, PreflightWatches};
+use crate::sync::blocking;
 use crate::text;
 
 /// Poll interval of the results directory. Users wait for results, and a poll is one `stat` call.
@@ -43,8 +44,9 @@ impl ActiveRun {
         RunContext { placement, settings, writer }: &RunContext,
     ) -> Self {
         let labelled = labels::selector(run.id.as_str());
-        let watches = PreflightWatches::open(&writer.client, &placement.namespace, &labelled);
-        let broker = JobBroker::open(&run, settings, writer, &directory);
+        let (client, namespace) = (&writer.client, &placement.namespace);
+        let watches = PreflightWatches::open(client, namespace, &labelled, DEPLOYMENT_NAME);
+        let broker = blocking(|| JobBroker::open(&run, settings, writer, &directory));
         let monitor = RunMonitor::begin(timeouts, fairway_clock::now());
         Self { run, watches, directory, broker, monitor, version: None, next_poll: Instant::now() }
     }
@@ -77,11 +79,13 @@ impl ActiveRun {
                     return;
                 }
                 () = fairway_clock::sleep_until(Some(deadline)) => return,
-                () = self.broker.reconcile() => self.broker.write_answers(&self.directory),
+                () = self.broker.reconcile() => {
+                    blocking(|| self.broker.write_answers(&self.directory));
+                }
                 () = fairway_clock::sleep_until(Some(self.next_poll)) => {
                     self.next_poll = Instant::now() + POLL_INTERVAL;
-                    self.broker.poll(&self.directory);
-                    if self.read_results() {
+                    blocking(|| self.broker.poll(&self.directory));
+                    if blocking(|| self.read_results()) {
                         return;
                     }
                 }
@@ -91,11 +95,10 @@ impl ActiveRun {
 
     fn observe(&mut self) {
         let deployments = values(self.watches.deployments.borrow_and_update().as_ref());
-        let events = values(self.watches.events.borrow_and_update().as_ref());
         let observation = RunObservation {
             deployment: deployments.into_iter().flatten().next(),
             pods: values(self.watches.pods.borrow_and_update().as_ref()),
-            events: events.unwrap_or_default(),
+            events: self.watches.events.borrow_and_update().clone(),
         };
         self.monitor.observe(observation, fairway_clock::now());
     }

@@ -16,6 +16,7 @@ use super::results_root::ResultsRoot;
 use super::run_directory::RunDirectory;
 use super::writer::PreflightWriter;
 use crate::settings::PreflightSettings;
+use crate::sync::blocking;
 
 /// State of the run in the cluster.
 pub(super) enum RunState {
@@ -82,7 +83,7 @@ impl RunContext {
 
     /// Resumes a run of a previous operator process.
     pub(super) fn adopt(&self, run: PreflightRun, timeouts: RunTimeouts) -> io::Result<RunState> {
-        let directory = self.root().open(&run.id)?;
+        let directory = blocking(|| self.root().open(&run.id))?;
         tracing::info!(run = %run.id, version = run.version, "preflight resumed");
         let namespace = self.placement.namespace.clone();
         let work = self.writer.clone().resume(run.clone(), namespace, directory).boxed();

@@ -21,6 +21,7 @@ use super::{jobs, result_store};
 use crate::election::Leadership;
 use crate::names::OPERATOR;
 use crate::settings::PreflightSettings;
+use crate::sync::blocking;
 use crate::text;
 
 /// Namespace and name of the cluster's pull secret.
@@ -161,7 +162,7 @@ impl PreflightWriter {
         settings: PreflightSettings,
     ) -> Result<RunDirectory, PreflightError> {
         let root = ResultsRoot::new(&settings.results.here);
-        let directory = root.make(&run.id).map_err(|error| {
+        let directory = blocking(|| root.make(&run.id)).map_err(|error| {
             let place = settings.results.here.display();
             let message = format!("cannot use {place} for results: {error}");
             PreflightError::transient(preflight_failed::RESULTS_UNREADABLE, message)

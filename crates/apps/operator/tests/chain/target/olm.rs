@@ -104,6 +104,8 @@ impl<'a> Guarded<'a> {
             policy: OlmPolicy::default(),
             release_version: None,
             listen,
+            probes: None,
+            metrics_auth: fairway_olm::MetricsAuth::None,
             reach: WebhookAddress::Url(format!("https://{listen}/validate").parse()?),
             certificate: CertificateSettings {
                 settling: Duration::from_secs(1),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
 use fairway_example::images::{BuiltRelease, GRAPH_DATA, LAYOUT, RELEASES_FILE, SIGNATURES};
-use fairway_example::{Platform, adapt_for_sandbox};
+use fairway_example::{OperatorPorts, Platform, adapt_for_sandbox};
 use fairway_install::Installation;
 use fairway_install::manifests::own_manifests;
 use fairway_registry::base::LayerCompression;
@@ -59,7 +59,9 @@ pub(super) fn images(sandbox: &Path) -> PathBuf {
 /// Builds the releases from this binary, for the registry of the sandbox.
 pub(super) fn prepare(sandbox: &Path, registry: SocketAddr) -> anyhow::Result<PreparedPlatform> {
     let program = std::env::current_exe().context("cannot find the fairway binary")?;
-    let own = adapt_for_sandbox(own_manifests(), unused_port().context("no free port")?)?;
+    let port = || unused_port().context("no free port");
+    let ports = OperatorPorts { metrics: port()?, probes: port()? };
+    let own = adapt_for_sandbox(own_manifests(), ports)?;
     let repository = format!("{registry}/platform");
     let kubernetes = Some(fairway_sandbox::KUBERNETES);
     let platform = Platform::make(&program, &repository, LayerCompression::Plain, &own, kubernetes)
@@ -149,9 +151,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operator_listens_on_the_given_port() {
+    fn operator_listens_on_the_given_ports() {
         let before = own_manifests();
-        let after = adapt_for_sandbox(before.clone(), 40_000).unwrap();
+        let ports = OperatorPorts { metrics: 40_000, probes: 40_001 };
+        let after = adapt_for_sandbox(before.clone(), ports).unwrap();
         let changed: Vec<&String> =
             after.keys().filter(|path| before.get(*path) != after.get(*path)).collect();
         let [path] = changed.as_slice() else { panic!("{changed:?}") };
@@ -159,6 +162,10 @@ mod tests {
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
         let arguments = container["args"].as_array().unwrap();
         assert!(arguments.contains(&json!("--listen=127.0.0.1:40000")), "{arguments:?}");
+        assert!(arguments.contains(&json!("--probe-listen=127.0.0.1:40001")), "{arguments:?}");
+        for probe in ["livenessProbe", "readinessProbe"] {
+            assert_eq!(container[probe]["httpGet"]["port"], 40_001);
+        }
         assert_eq!(container["ports"][0]["containerPort"], 40_000);
         assert_eq!(container["ports"][0]["hostPort"], 40_000);
         assert!(!after[*path].contains("ssl-certs"), "{}", after[*path]);

@@ -65,12 +65,14 @@ async fn deploy(cluster: &TestCluster) -> Result<()> {
     let base = BaseImage::from_binary(&program, LayerCompression::Plain)?;
     let image = base.with(LayerBuilder::new().build_uncompressed()?, [], None);
     let image = cluster.publish(&image, "olm-guard", "test").await?;
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
+    let unused = || Ok::<_, std::io::Error>(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let (port, probe_port) = (unused()?.to_string(), unused()?.to_string());
     for manifests in MANIFESTS {
         let manifests = manifests
             .replace("image: IMAGE", &format!("image: {image}"))
             .replace("replicas: 2", "replicas: 1")
-            .replace("9443", &port);
+            .replace("9443", &port)
+            .replace("9444", &probe_port);
         for object in read::documents::<DynamicObject>("manifests", manifests.as_bytes())? {
             let types = object.types.as_ref().context("no kind")?;
             let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types)?);

@@ -1,5 +1,8 @@
 //! TLS security profiles of the platform.
 
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ProtocolVersion, SupportedProtocolVersion};
 use serde::Deserialize;
 
 /// TLS settings for servers. Empty values leave the choice to the server.
@@ -14,7 +17,7 @@ pub struct TlsProfile {
 /// `spec.tlsSecurityProfile` of `APIServer/cluster`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct TlsSecurityProfile {
+pub struct TlsSecurityProfile {
     #[serde(rename = "type")]
     type_: String,
     custom: Option<Custom>,
@@ -56,6 +59,40 @@ const OLD: [&str; 12] = [
     "AES256-SHA",
     "DES-CBC3-SHA",
 ];
+
+impl TlsProfile {
+    /// Cryptography of a server, with the cipher suites of the profile that this server implements.
+    /// As in Go servers, a profile that lists none for TLS 1.3 allows all of them.
+    pub(crate) fn provider(&self) -> CryptoProvider {
+        let mut provider = ring::default_provider();
+        if !self.cipher_suites.is_empty() {
+            let all = std::mem::take(&mut provider.cipher_suites);
+            let is_listed = |suite: &rustls::SupportedCipherSuite| {
+                let name = suite.suite().as_str().unwrap_or_default().replace("TLS13_", "TLS_");
+                self.cipher_suites.contains(&name)
+            };
+            let (new, old): (Vec<_>, Vec<_>) =
+                all.into_iter().partition(|it| it.version().version == ProtocolVersion::TLSv1_3);
+            let listed: Vec<_> = new.iter().copied().filter(is_listed).collect();
+            provider.cipher_suites = if listed.is_empty() { new } else { listed };
+            provider.cipher_suites.extend(old.into_iter().filter(is_listed));
+        }
+        provider
+    }
+
+    /// TLS versions of a server. Versions before 1.2 are never served, and 1.2 only if the profile
+    /// allows one of its cipher suites.
+    pub(crate) fn versions(&self) -> &'static [&'static SupportedProtocolVersion] {
+        static NEW: [&SupportedProtocolVersion; 1] = [&TLS13];
+        static ALL: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+        let has_old_suites = self
+            .provider()
+            .cipher_suites
+            .iter()
+            .any(|it| it.version().version == ProtocolVersion::TLSv1_2);
+        if self.min_version == "VersionTLS13" || !has_old_suites { &NEW } else { &ALL }
+    }
+}
 
 impl From<TlsSecurityProfile> for TlsProfile {
     fn from(security: TlsSecurityProfile) -> Self {
@@ -125,6 +162,30 @@ mod tests {
             assert_eq!(profile.cipher_suites.len(), ciphers, "{version}");
             assert_eq!(profile.cipher_suites.last().map(String::as_str), Some(last));
         }
+    }
+
+    /// TLS versions and cipher suites of a server with a profile.
+    fn served(security: serde_json::Value) -> String {
+        let profile = profile(security);
+        let versions: Vec<_> =
+            profile.versions().iter().map(|version| format!("{:?}", version.version)).collect();
+        let suites = profile.provider().cipher_suites;
+        let suites: Vec<_> = suites.iter().map(|suite| format!("{:?}", suite.suite())).collect();
+        format!("{}: {}", versions.join(" "), suites.join(" "))
+    }
+
+    #[test]
+    fn server_of_each_profile_has_its_versions_and_ciphers() {
+        insta::assert_snapshot!(served(json!({"type": "Modern"})), @"TLSv1_3: TLS13_AES_256_GCM_SHA384 TLS13_AES_128_GCM_SHA256 TLS13_CHACHA20_POLY1305_SHA256");
+        let intermediate = served(json!({}));
+        assert_eq!(intermediate, served(json!({"type": "Old"})), "no weaker suites exist");
+        insta::assert_snapshot!(intermediate, @"TLSv1_3 TLSv1_2: TLS13_AES_256_GCM_SHA384 TLS13_AES_128_GCM_SHA256 TLS13_CHACHA20_POLY1305_SHA256 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256");
+        let custom = |ciphers: &[&str]| {
+            let custom = json!({"ciphers": ciphers, "minTLSVersion": "VersionTLS12"});
+            served(json!({"type": "Custom", "custom": custom}))
+        };
+        insta::assert_snapshot!(custom(&["ECDHE-RSA-AES128-GCM-SHA256", "TLS_AES_128_GCM_SHA256"]), @"TLSv1_3 TLSv1_2: TLS13_AES_128_GCM_SHA256 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");
+        insta::assert_snapshot!(custom(&["AES128-SHA"]), @"TLSv1_3: TLS13_AES_256_GCM_SHA384 TLS13_AES_128_GCM_SHA256 TLS13_CHACHA20_POLY1305_SHA256");
     }
 
     #[test]
