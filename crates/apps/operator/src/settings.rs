@@ -140,6 +140,8 @@ pub struct PreflightSettings {
     pub timeout: Duration,
     /// Network of the Pods of checks.
     pub check_network: CheckNetwork,
+    /// Whether checks of a verified release may read Secrets that the request allows.
+    pub grant_secrets: bool,
     /// Resources and placement of a run.
     pub pod: PreflightPod,
 }
@@ -200,6 +202,7 @@ impl Default for PreflightSettings {
             // Several times the duration of an image pull and all checks.
             timeout: Duration::from_hours(1),
             check_network: CheckNetwork::default(),
+            grant_secrets: false,
             pod: PreflightPod::default(),
         }
     }

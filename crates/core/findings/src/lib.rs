@@ -20,11 +20,13 @@
 //! | [`jobs`] | Job requests of the target release, and the answers of the operator |
 //! | [`vet`] | verification of Job requests, and the objects that are created for them |
 //! | [`kinds`] | kinds of these objects |
+//! | [`consent`] | consent of an administrator that checks read Secrets |
 //! | [`labels`] | labels and annotations of preflight objects |
 //! | [`environment`] | environment variables of checks |
 //! | [`record`] | stored results: a ConfigMap for each target release |
 
 pub mod check_result;
+pub mod consent;
 pub mod document;
 pub mod environment;
 pub mod jobs;

@@ -168,7 +168,10 @@ fn openshift_constraints_allow_check_pods() -> Result<()> {
         "spec": {"template": {"spec": {"containers": [container]}}},
     });
     let request = JobRequest { name: "dns-x1y2z".to_owned(), manifest, ..JobRequest::default() };
-    let job = vet::plan(&request, &vet::RunParameters::default(), jiff::Timestamp::UNIX_EPOCH)?.job;
+    let job = {
+        let (run, policy) = (vet::RunParameters::default(), vet::AccessPolicy::default());
+        vet::plan(&request, &run, &policy, jiff::Timestamp::UNIX_EPOCH)?.job
+    };
     let pod = &job["spec"]["template"]["spec"];
     assert_eq!(pod["securityContext"]["runAsUser"], constraints["runAsUser"]["uid"]);
     assert_eq!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use fairway_findings::jobs::{FORMAT, JobAnswers, JobRequest, JobRequests};
 use fairway_findings::labels::{self, RunOwner};
-use fairway_findings::vet;
+use fairway_findings::vet::{self, AccessPolicy};
 use fairway_operator::election::Leadership;
 use fairway_operator::stage::preflight::PreflightWriter;
 use fairway_operator::stage::preflight::jobs::{Jobs, ReleaseChecks, sweep};
@@ -158,14 +158,16 @@ fn requests(jobs: &[JobRequest]) -> JobRequests {
     JobRequests { format, preflight_id, jobs: jobs.to_vec() }
 }
 
-/// A release with exactly these Jobs.
+/// A verified release with exactly these Jobs, and consent for their Secrets.
 fn release(jobs: &[JobRequest]) -> ReleaseChecks {
     let objects = |job: &JobRequest| {
         let (check, objects) =
             (job.check.clone(), [std::slice::from_ref(&job.manifest), &job.access[..]].concat());
         objects.into_iter().map(move |object| (check.clone(), object))
     };
-    jobs.iter().flat_map(objects).collect()
+    let secrets = ["openshift-ingress", "nowhere"].map(|place| format!("{place}/router-certs"));
+    let policy = AccessPolicy { is_verified: true, secrets: Some(secrets.into()) };
+    jobs.iter().flat_map(objects).collect::<ReleaseChecks>().with_policy(policy)
 }
 
 /// Requests Jobs of the release.
@@ -265,6 +267,44 @@ async fn jobs_outside_of_release_are_refused() -> Result<()> {
     storage-preflight-x1y2z: refused the release contains no check for this component
     ");
     assert_eq!(fixture.objects().await?, "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn access_without_verification_or_consent_is_refused() -> Result<()> {
+    let fixture = JobCluster::new().await?;
+    let requested = [check("dns", "x1y2z"), check_with_access("x1y2z", "get")];
+    let cases = [
+        AccessPolicy::default(),
+        AccessPolicy {
+            is_verified: false,
+            secrets: Some(["openshift-ingress/router-certs".to_owned()].into()),
+        },
+        AccessPolicy::verified(),
+        AccessPolicy {
+            is_verified: true,
+            secrets: Some(["openshift-ingress/other".to_owned()].into()),
+        },
+    ];
+    let mut rendered = Vec::new();
+    for policy in cases {
+        let mut jobs = fixture.jobs(RUN);
+        let release = release(&requested).with_policy(policy);
+        rendered.push(render(&jobs.reconcile(&requests(&requested), &release).await));
+        let left = "Job openshift-cluster-version-preflight/dns-preflight-x1y2z";
+        assert_eq!(fixture.objects().await?, left, "no permissions are created");
+        jobs.end().await?;
+    }
+    insta::assert_snapshot!(rendered.join("\n"), @"
+    dns-preflight-x1y2z: created 
+    ingress-preflight-x1y2z: accessRefused RoleBinding reader: the release is not verified, so its checks get no ServiceAccounts, roles or role bindings; use a release with a valid signature
+    dns-preflight-x1y2z: created 
+    ingress-preflight-x1y2z: accessRefused RoleBinding reader: the release is not verified, so its checks get no ServiceAccounts, roles or role bindings; use a release with a valid signature
+    dns-preflight-x1y2z: created 
+    ingress-preflight-x1y2z: accessRefused the check reads Secrets without consent: openshift-ingress/router-certs; to allow it, run the operator with --preflight-grant-secrets and repeat the preflight with --allow-secrets=openshift-ingress/router-certs
+    dns-preflight-x1y2z: created 
+    ingress-preflight-x1y2z: accessRefused the check reads Secrets without consent: openshift-ingress/router-certs; to allow it, repeat the preflight with --allow-secrets=openshift-ingress/router-certs
+    ");
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use fairway_findings::jobs::{
 };
 use fairway_findings::kinds::{CheckObjectKind, KINDS, PODS};
 use fairway_findings::labels;
-use fairway_findings::vet::{self, CheckObjects, NAMESPACE};
+use fairway_findings::vet::{self, AccessPolicy, CheckObjects, NAMESPACE};
 use futures::future::BoxFuture;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::core::GroupVersionKind;
@@ -96,6 +96,7 @@ pub struct DirectJobCreator(Arc<Inner>);
 struct Inner {
     client: Client,
     run: vet::RunParameters,
+    policy: AccessPolicy,
     work: Mutex<CreatorState>,
 }
 
@@ -116,8 +117,8 @@ struct KnownJob {
 
 impl DirectJobCreator {
     /// A creator for a run.
-    pub fn new(client: Client, run: vet::RunParameters) -> Self {
-        Self(Arc::new(Inner { client, run, work: Mutex::default() }))
+    pub fn new(client: Client, run: vet::RunParameters, policy: AccessPolicy) -> Self {
+        Self(Arc::new(Inner { client, run, policy, work: Mutex::default() }))
     }
 
     /// Removes all objects and waits until they are gone. Creates nothing afterwards.
@@ -167,8 +168,8 @@ impl Inner {
             answer: JobAnswer { name: request.name.clone(), state, message },
             objects: Vec::new(),
         };
-        let CheckObjects { access, job } = match vet::plan(request, &self.run, fairway_clock::now())
-        {
+        let now = fairway_clock::now();
+        let CheckObjects { access, job } = match vet::plan(request, &self.run, &self.policy, now) {
             Ok(plan) => plan,
             Err(refusal) => return without(refusal.state(), refusal.to_string()),
         };

@@ -42,10 +42,10 @@ pub struct JobCheck {
 }
 
 impl JobCheck {
-    /// Permissions beyond those of all checks, as messages.
+    /// Requested permissions beyond those of all checks, as messages.
     pub(crate) fn granted(&self, check: &str) -> Vec<String> {
         let access: Vec<_> = self.access.iter().map(Manifest::object).collect();
-        vet::granted(check, &self.job.object(), &access)
+        vet::granted(check, &self.job.object(), &access, None)
     }
 }
 

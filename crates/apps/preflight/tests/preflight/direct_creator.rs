@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use fairway_findings::jobs::{FORMAT, JobRequest, JobRequests};
-use fairway_findings::vet::{self, NAMESPACE};
+use fairway_findings::vet::{self, AccessPolicy, NAMESPACE};
 use fairway_findings::{CheckStatus, labels};
 use fairway_preflight::jobs::{DirectJobCreator, JobCreator as _, JobRunner};
 use fairway_preflight::runner::{Runner, Until};
@@ -88,7 +88,7 @@ async fn direct_creator_creates_and_removes_jobs() -> Result<()> {
     make_namespace(&cluster).await?;
     let (client, settings) = (cluster.client(), settings());
     let run = run(&settings);
-    let creator = Arc::new(DirectJobCreator::new(client.clone(), run));
+    let creator = Arc::new(DirectJobCreator::new(client.clone(), run, AccessPolicy::verified()));
     let creates = Arc::clone(&creator) as Arc<dyn fairway_preflight::jobs::JobCreator>;
     let job_runner = Arc::new(JobRunner::new(client.clone(), &settings.run, creates));
     let content = release().load()?;
@@ -119,7 +119,8 @@ async fn direct_creator_leaves_nothing_after_cancellation() -> Result<()> {
     let cluster = TestCluster::exclusive().await?;
     make_namespace(&cluster).await?;
     let (client, settings) = (cluster.client(), settings());
-    let creator = Arc::new(DirectJobCreator::new(client.clone(), run(&settings)));
+    let creator =
+        Arc::new(DirectJobCreator::new(client.clone(), run(&settings), AccessPolicy::verified()));
     if let Some(sandbox) = cluster.as_sandbox() {
         let slow = Fault::delay(Duration::from_secs(2)).verb("create").resource("jobs");
         sandbox.faults().add(slow);

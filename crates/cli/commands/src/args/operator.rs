@@ -211,6 +211,12 @@ pub(crate) struct PreflightArgs {
         default_value = "pod"
     )]
     pub(crate) preflight_check_network: CheckNetwork,
+
+    /// Grant checks of verified releases the Secrets that a request allows with `--allow-secrets`
+    ///
+    /// Without this flag, a check whose role contains Secrets is refused.
+    #[arg(long, env = "FAIRWAY_PREFLIGHT_GRANT_SECRETS")]
+    pub(crate) preflight_grant_secrets: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

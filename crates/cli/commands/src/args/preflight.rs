@@ -14,6 +14,7 @@ use super::duration::some_time;
 use super::operator::{CheckNetwork, LogFormat};
 use super::registry::AccessArgs;
 use super::report::ReportArgs;
+use super::upgrade_preflight::secret;
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -37,6 +38,10 @@ pub(crate) struct PreflightArgs {
     /// command removes all objects afterwards, even after Ctrl-C.
     #[arg(long, requires = "once")]
     pub(crate) jobs: bool,
+
+    /// With `--jobs`: Secrets that the checks may read
+    #[arg(long, value_name = "NAMESPACE/NAME,…", value_delimiter = ',', value_parser = secret, requires = "jobs")]
+    pub(crate) allow_secrets: Vec<String>,
 
     /// With `--jobs`: network in which the checks of the release's operators run
     #[arg(long, value_name = "NETWORK", default_value = "pod")]

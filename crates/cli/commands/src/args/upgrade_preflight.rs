@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use fairway_findings::consent;
 
 use super::duration::some_time;
 use super::pull_spec::PullSpec;
@@ -29,6 +30,20 @@ pub(crate) struct PreflightArgs {
             "dry_run", "yes"]
     )]
     pub(crate) mode: Option<Mode>,
+
+    /// Secrets that checks of the release may read
+    ///
+    /// A check that reads other Secrets is refused, and the report names them. The operator has to
+    /// run with `--preflight-grant-secrets`, and the signature of the release has to be valid.
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME,…",
+        value_delimiter = ',',
+        value_parser = secret,
+        requires = TARGET,
+        conflicts_with_all = ["force", "status_preflight"]
+    )]
+    pub(crate) allow_secrets: Vec<String>,
 
     /// Show the findings of the requested preflight; with `--to`: those of this release
     #[arg(
@@ -116,6 +131,11 @@ impl PreflightArgs {
                 "--keep-results needs --clear-preflight, or a release and --dry-run".to_owned(),
             ));
         }
+        if !self.allow_secrets.is_empty() && !runs {
+            return Err(WrongUsage(
+                "--allow-secrets needs --mode=preflight, or a release and --dry-run".to_owned(),
+            ));
+        }
         if action == Some(PreflightAction::DryRun) && request.waiting.no_wait {
             return Err(WrongUsage(
                 "--dry-run waits for the preflight and cannot be used with --no-wait".to_owned(),
@@ -123,6 +143,14 @@ impl PreflightArgs {
         }
         Ok(action)
     }
+}
+
+/// A Secret, as `NAMESPACE/NAME`.
+pub(super) fn secret(text: &str) -> Result<String, String> {
+    if consent::is_secret(text) {
+        return Ok(text.to_owned());
+    }
+    Err("not a Secret such as openshift-ingress/router-certs".to_owned())
 }
 
 #[derive(clap::Args)]
@@ -180,6 +208,13 @@ mod tests {
     #[test]
     fn default_timeouts_are_equal() {
         assert_eq!(some_time(DEFAULT_PREFLIGHT_TIMEOUT), Ok(DEFAULT_PREFLIGHT_WAIT));
+    }
+
+    #[test]
+    fn secret_has_namespace_and_name() {
+        assert_eq!(secret("a/b").as_deref(), Ok("a/b"));
+        let refused = ["a", "a/*", "a/b/c"].map(|text| secret(text).unwrap_err());
+        insta::assert_snapshot!(refused[0], @"not a Secret such as openshift-ingress/router-certs");
     }
 
     #[test]

@@ -141,6 +141,7 @@ fn preflight(args: &PreflightArgs) -> PreflightSettings {
             on_node: args.preflight_results_dir.clone(),
         },
         timeout: args.preflight_timeout,
+        grant_secrets: args.preflight_grant_secrets,
         check_network: match args.preflight_check_network {
             CheckNetwork::Pod => settings::CheckNetwork::Pod,
             CheckNetwork::Host => settings::CheckNetwork::Host,
@@ -395,6 +396,7 @@ mod tests {
                 },
                 timeout: 3600s,
                 check_network: Pod,
+                grant_secrets: false,
                 pod: PreflightPod {
                     memory_limit: "512Mi",
                     cpu_limit: "500m",
@@ -459,6 +461,7 @@ mod tests {
             "--preflight-node-selector=disk=large,zone=a",
             "--preflight-priority-class=low",
             "--preflight-check-network=host",
+            "--preflight-grant-secrets",
         ]);
         let toleration =
             |key: &str, operator: &str, value: Option<&str>, effect: Option<&str>| Toleration {
@@ -474,6 +477,7 @@ mod tests {
             results: ResultsDirectory::at("/data/preflight"),
             timeout: Duration::from_mins(10),
             check_network: settings::CheckNetwork::Host,
+            grant_secrets: true,
             pod: PreflightPod {
                 memory_limit: "1Gi".to_owned(),
                 cpu_limit: "2".to_owned(),

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::job;
 use super::rules::{self, Field, Scope};
-use super::{ACCOUNT, ANNOTATION, JobRefusal, NAMESPACE};
-use crate::text;
+use super::{ACCOUNT, ANNOTATION, AccessPolicy, JobRefusal, NAMESPACE};
+use crate::{consent, text};
 
 /// Maximum number of RBAC manifests of a check.
 const MAX_OBJECTS: usize = 20;
@@ -206,26 +206,37 @@ impl<'a> Manifest<'a> {
     }
 
     fn refusal(&self, field: String, why: &'static str) -> JobRefusal {
-        let object = text::beginning(&format!("{} {}", self.kind, self.name), MAX_NAME);
+        let object = named(self.root.value);
         JobRefusal::Access { object, field, why }
     }
 }
 
-/// Whether all kinds allow the name.
+/// Whether all kinds allow the name, with the suffix that is added.
 fn is_name(text: &str) -> bool {
-    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    text.len() <= MAX_NAME
-        && text.bytes().all(|byte| is_inner(byte) || byte == b'-' || byte == b'.')
-        && text.bytes().next().is_some_and(is_inner)
-        && text.bytes().last().is_some_and(is_inner)
+    text.len() <= MAX_NAME && consent::is_name(text)
+}
+
+/// Kind and name of a manifest.
+pub(super) fn named(manifest: &Value) -> String {
+    let Manifest { kind, name, .. } = Manifest::new(manifest);
+    text::beginning(&format!("{kind} {name}"), MAX_NAME)
 }
 
 /// Permissions of a check beyond those of all checks, as messages. Empty if they are refused, or if
-/// the check does not use its own ServiceAccount.
-pub fn granted(check: &str, job: &Value, access: &[Value]) -> Vec<String> {
+/// the check does not use its own ServiceAccount. Without a policy, these are the permissions that
+/// the check requests.
+pub fn granted(
+    check: &str,
+    job: &Value,
+    manifests: &[Value],
+    policy: Option<&AccessPolicy>,
+) -> Vec<String> {
     let pod = Field::root(job).at(&["spec", "template", "spec"]);
     let Ok(account_name) = job::account(&pod) else { return Vec::new() };
-    let Ok(access) = vet(check, access, account_name) else { return Vec::new() };
+    let Ok(access) = vet(check, manifests, account_name) else { return Vec::new() };
+    if policy.is_some_and(|policy| policy.verify(manifests, &access).is_err()) {
+        return Vec::new();
+    }
     let Some(account) = access.account.filter(|account| *account == account_name) else {
         return Vec::new();
     };

@@ -6,6 +6,7 @@
 mod access;
 mod job;
 mod objects;
+mod policy;
 mod rules;
 
 use jiff::Timestamp;
@@ -16,6 +17,7 @@ use crate::labels::RunOwner;
 
 pub use access::granted;
 pub use objects::{CHECK_SECONDS, CONTAINER, JOB_SECONDS};
+pub use policy::AccessPolicy;
 pub use rules::{Scope, read_only, rules_read_only};
 
 /// Annotation of preflight manifests.
@@ -90,6 +92,23 @@ pub enum JobRefusal {
         /// Reason of the refusal.
         why: &'static str,
     },
+    /// The release is not verified, so that its checks get no permissions of their own.
+    #[error(
+        "{object}: the release is not verified, so its checks get no ServiceAccounts, roles or \
+         role bindings; use a release with a valid signature"
+    )]
+    Unverified {
+        /// Kind and name of the manifest.
+        object: String,
+    },
+    /// The check reads Secrets without the consent of an administrator.
+    #[error("{}", policy::missing_consent(secrets, *is_enabled))]
+    Secrets {
+        /// Secrets without consent, each as `NAMESPACE/NAME`.
+        secrets: Vec<String>,
+        /// Whether Secrets are granted with consent.
+        is_enabled: bool,
+    },
 }
 
 impl JobRefusal {
@@ -97,7 +116,9 @@ impl JobRefusal {
     pub fn state(&self) -> JobState {
         match self {
             Self::Job { .. } => JobState::Refused,
-            Self::Access { .. } => JobState::AccessRefused,
+            Self::Access { .. } | Self::Unverified { .. } | Self::Secrets { .. } => {
+                JobState::AccessRefused
+            }
         }
     }
 }
@@ -106,10 +127,12 @@ impl JobRefusal {
 pub fn plan(
     request: &JobRequest,
     run: &RunParameters,
+    policy: &AccessPolicy,
     now: Timestamp,
 ) -> Result<CheckObjects, JobRefusal> {
     let check = job::vet(request)?;
     let access = access::vet(&request.check, &request.access, check.account)?;
+    policy.verify(&request.access, &access)?;
     Ok(CheckObjects {
         access: objects::access(request, &check, &access, run),
         job: objects::job(request, &check, &access, run, now),

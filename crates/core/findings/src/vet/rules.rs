@@ -2,15 +2,51 @@
 
 use serde_json::Value;
 
+use crate::consent;
+
 /// Read verbs. `get` of a subresource such as `pods/exec` is not read access.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
 
-/// Resources with credentials, which may only be read by name.
-const CREDENTIALS: [(&str, &str); 4] = [
-    ("", "secrets"),
-    ("oauth.openshift.io", "oauthaccesstokens"),
-    ("oauth.openshift.io", "oauthauthorizetokens"),
-    ("oauth.openshift.io", "useroauthaccesstokens"),
+/// Maximum number of Secrets that a rule names: an administrator consents to each one.
+const MAX_SECRETS: usize = 20;
+
+/// API groups with credentials, and their resources without credentials. All other resources of
+/// these groups are refused, so that a resource that is added later is not granted by accident.
+/// `machineconfigs` and `controllerconfigs` contain the pull secret and the bootstrap kubeconfig,
+/// `oauthclients` a secret, and `buildconfigs` those of webhooks.
+const LIMITED_GROUPS: [(&str, &[&str]); 4] = [
+    (
+        "",
+        &[
+            "componentstatuses",
+            "configmaps",
+            "endpoints",
+            "events",
+            "limitranges",
+            "namespaces",
+            "nodes",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "podtemplates",
+            "replicationcontrollers",
+            "resourcequotas",
+            "serviceaccounts",
+            "services",
+        ],
+    ),
+    ("oauth.openshift.io", &[]),
+    ("build.openshift.io", &["builds"]),
+    (
+        "machineconfiguration.openshift.io",
+        &[
+            "containerruntimeconfigs",
+            "kubeletconfigs",
+            "machineconfignodes",
+            "machineconfigpools",
+            "pinnedimagesets",
+        ],
+    ),
 ];
 
 /// Scope of a rule.
@@ -82,23 +118,50 @@ fn texts<'a>(
     Ok(())
 }
 
+/// Refuses resources with credentials, except for Secrets that a Role names.
 fn credentials<'a>(rule: &Field<'a>, scope: Scope) -> Result<(), (Field<'a>, &'static str)> {
     let groups = rule.field("apiGroups").items();
-    let is_credential = |resource: &Field<'_>| {
-        let name = resource.text().split('/').next().unwrap_or_default();
-        groups.iter().any(|group| CREDENTIALS.contains(&(group.text(), name)))
-    };
-    let Some(secret) = rule.field("resources").items().into_iter().find(is_credential) else {
-        return Ok(());
-    };
-    let names = rule.field("resourceNames");
-    let is_named = names.is_filled_list() && names.items().iter().all(Field::is_set);
-    match scope {
-        Scope::Namespace if is_named => Ok(()),
-        Scope::Namespace => Err((secret, "a check may read Secrets only by resourceNames")),
-        Scope::Cluster => {
-            Err((secret, "a check may read Secrets only in one namespace, by a Role"))
+    for resource in rule.field("resources").items() {
+        let (name, subresource) = match resource.text().split_once('/') {
+            Some((name, subresource)) => (name, subresource),
+            None => (resource.text(), ""),
+        };
+        if name == "secrets" && scope == Scope::Namespace {
+            secret_names(rule, &resource)?;
+            continue;
         }
+        if name == "secrets" {
+            let why = "a check may read Secrets only in one namespace, by a Role";
+            return Err((resource, why));
+        }
+        if subresource == "log" && scope == Scope::Cluster {
+            let why = "a check may read logs only in one namespace, by a Role";
+            return Err((resource, why));
+        }
+        let is_limited = |group: &Field<'_>| {
+            let limited = LIMITED_GROUPS.iter().find(|(name, _)| *name == group.text());
+            limited.is_some_and(|(_, allowed)| !allowed.contains(&name))
+        };
+        if groups.iter().any(is_limited) {
+            return Err((resource, "this resource may contain credentials"));
+        }
+    }
+    Ok(())
+}
+
+/// Verifies that a rule names its Secrets.
+fn secret_names<'a>(rule: &Field<'a>, secret: &Field<'a>) -> Result<(), (Field<'a>, &'static str)> {
+    let names = rule.field("resourceNames");
+    if !names.is_filled_list() {
+        return Err((secret.clone(), "a check may read Secrets only by resourceNames"));
+    }
+    if names.items().len() > MAX_SECRETS {
+        return Err((names, "a rule may name at most 20 Secrets"));
+    }
+    // The names are part of a command that the administrator copies.
+    match names.items().into_iter().find(|name| !consent::is_name(name.text())) {
+        Some(name) => Err((name, "not the name of a Secret")),
+        None => Ok(()),
     }
 }
 

@@ -49,8 +49,20 @@ fn now() -> Timestamp {
     "2026-02-09T10:00:00Z".parse().unwrap()
 }
 
+/// Secret of [`request_with_access`].
+const SECRET: &str = "openshift-ingress/router-certs-default";
+
+/// A verified release with consent for one Secret.
+fn policy() -> AccessPolicy {
+    AccessPolicy { is_verified: true, secrets: Some([SECRET.to_owned()].into()) }
+}
+
 fn rendered(request: &JobRequest) -> String {
-    match plan(request, &run(), now()) {
+    rendered_with(request, &policy())
+}
+
+fn rendered_with(request: &JobRequest, policy: &AccessPolicy) -> String {
+    match plan(request, &run(), policy, now()) {
         Ok(_) => "allowed".to_owned(),
         Err(refusal) => format!("{}: {refusal}", refusal.state()),
     }
@@ -157,7 +169,7 @@ fn request_with_access() -> JobRequest {
         "resourceNames": ["router-certs-default"],
     }]});
     let nodes = json!({"rules": [{
-        "apiGroups": ["", "metrics.k8s.io"], "resources": ["nodes", "nodes/status", "pods/log"],
+        "apiGroups": ["", "metrics.k8s.io"], "resources": ["nodes", "nodes/status", "pods"],
         "verbs": ["get", "list", "watch"],
     }]});
     let bind = |kind: &str| {
@@ -200,6 +212,20 @@ fn plan_refuses_access_beyond_reading() {
         (cluster_role, "rules", may("", "serviceaccounts", "impersonate")),
         (cluster_role, "rules", may("", "secrets", "get")),
         (cluster_role, "rules", may("oauth.openshift.io", "oauthaccesstokens", "list")),
+        (cluster_role, "rules", may("oauth.openshift.io", "oauthclients", "list")),
+        (cluster_role, "rules", may("machineconfiguration.openshift.io", "machineconfigs", "get")),
+        (
+            cluster_role,
+            "rules",
+            may("machineconfiguration.openshift.io", "controllerconfigs", "get"),
+        ),
+        (cluster_role, "rules", may("build.openshift.io", "buildconfigs", "list")),
+        (cluster_role, "rules", may("", "pods/log", "get")),
+        (cluster_role, "rules", may("", "podtokens", "get")),
+        (cluster_role, "rules", may("example.com", "secrets", "list")),
+        (cluster_role, "rules", may("example.com", "widgets", "list")),
+        (role, "rules", may("", "pods/log", "get")),
+        (role, "rules", may("oauth.openshift.io", "useroauthaccesstokens", "list")),
         (cluster_role, "rules", json!([{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])),
         (cluster_role, "rules", json!([{"verbs": ["get"]}])),
         (cluster_role, "rules", json!([{"verbs": [7], "apiGroups": [""], "resources": ["a"]}])),
@@ -215,6 +241,9 @@ fn plan_refuses_access_beyond_reading() {
         (cluster_role, "apiVersion", json!("v1")),
         (role, "rules/0/resourceNames", json!([])),
         (role, "rules/0/resourceNames", json!([""])),
+        (role, "rules/0/resourceNames", json!(["a; rm -rf /"])),
+        (role, "rules/0/resourceNames", json!(vec!["a"; 21])),
+        (role, "rules/0/resourceNames", json!(["admin-kubeconfig"])),
         (role, "metadata/namespace", Value::Null),
         (role, "metadata/namespace", json!("kube-system")),
         (role, "metadata/namespace", json!(NAMESPACE)),
@@ -252,6 +281,48 @@ fn plan_refuses_unrelated_bindings_and_service_accounts() {
 }
 
 #[test]
+fn plan_of_unverified_release_grants_nothing() {
+    let with = |access: &[usize]| {
+        let mut request = request_with_access();
+        request.access = access.iter().map(|index| request.access[*index].clone()).collect();
+        if !access.contains(&4) {
+            request.manifest["spec"]["template"]["spec"]["serviceAccountName"] = Value::Null;
+        }
+        rendered_with(&request, &AccessPolicy::default())
+    };
+    let rendered = [with(&[]), with(&[4]), with(&[3, 4]), with(&[0, 1, 2, 3, 4])];
+    insta::assert_snapshot!(rendered.join("\n"), @"
+    allowed
+    accessRefused: ServiceAccount reader: the release is not verified, so its checks get no ServiceAccounts, roles or role bindings; use a release with a valid signature
+    accessRefused: ClusterRole reader: the release is not verified, so its checks get no ServiceAccounts, roles or role bindings; use a release with a valid signature
+    accessRefused: RoleBinding reader: the release is not verified, so its checks get no ServiceAccounts, roles or role bindings; use a release with a valid signature
+    ");
+}
+
+#[test]
+fn plan_grants_secrets_only_with_consent() {
+    let with = |secrets: Option<&[&str]>| {
+        let secrets = secrets.map(|all| all.iter().map(|name| (*name).to_owned()).collect());
+        let policy = AccessPolicy { is_verified: true, secrets };
+        rendered_with(&request_with_access(), &policy)
+    };
+    let other = "openshift-ingress-operator/router-certs-default";
+    let rendered =
+        [with(None), with(Some(&[])), with(Some(&[other])), with(Some(&[other, SECRET]))];
+    insta::assert_snapshot!(rendered.join("\n"), @"
+    accessRefused: the check reads Secrets without consent: openshift-ingress/router-certs-default; to allow it, run the operator with --preflight-grant-secrets and repeat the preflight with --allow-secrets=openshift-ingress/router-certs-default
+    accessRefused: the check reads Secrets without consent: openshift-ingress/router-certs-default; to allow it, repeat the preflight with --allow-secrets=openshift-ingress/router-certs-default
+    accessRefused: the check reads Secrets without consent: openshift-ingress/router-certs-default; to allow it, repeat the preflight with --allow-secrets=openshift-ingress/router-certs-default
+    allowed
+    ");
+    let mut without_secrets = request_with_access();
+    without_secrets
+        .access
+        .retain(|object| !["Role", "RoleBinding"].contains(&object["kind"].as_str().unwrap()));
+    assert_eq!(rendered_with(&without_secrets, &AccessPolicy::verified()), "allowed");
+}
+
+#[test]
 fn plan_job_has_common_settings() {
     let mut request = request();
     let pod = "spec/template/spec";
@@ -279,14 +350,15 @@ fn plan_job_has_common_settings() {
     put(&mut request.manifest, &format!("{pod}/priorityClassName"), json!("system-node-critical"));
     put(&mut request.manifest, "metadata/labels", json!({"fairway.dev/managed": "true"}));
     put(&mut request.manifest, "spec/parallelism", json!(500));
-    let CheckObjects { access, job } = plan(&request, &run(), now()).unwrap();
+    let CheckObjects { access, job } = plan(&request, &run(), &policy(), now()).unwrap();
     assert_eq!(access, Vec::<Value>::new());
     insta::assert_snapshot!(serde_json::to_string_pretty(&job).unwrap());
 }
 
 #[test]
 fn plan_renames_rbac_objects() {
-    let CheckObjects { access, job } = plan(&request_with_access(), &run(), now()).unwrap();
+    let CheckObjects { access, job } =
+        plan(&request_with_access(), &run(), &policy(), now()).unwrap();
     assert_eq!(job["spec"]["template"]["spec"]["serviceAccountName"], "reader-x7k2p");
     insta::assert_snapshot!(serde_json::to_string_pretty(&access).unwrap());
 }
@@ -294,21 +366,27 @@ fn plan_renames_rbac_objects() {
 #[test]
 fn granted_lists_permissions() {
     let JobRequest { check, manifest, access, .. } = request_with_access();
-    insta::assert_snapshot!(granted(&check, &manifest, &access).join("\n"), @r"
+    insta::assert_snapshot!(granted(&check, &manifest, &access, Some(&policy())).join("\n"), @r"
     own ServiceAccount reader
     get secrets (router-certs-default) in openshift-ingress
-    get, list, watch nodes, nodes/status, pods/log, nodes.metrics.k8s.io, nodes/status.metrics.k8s.io, pods/log.metrics.k8s.io cluster-wide
+    get, list, watch nodes, nodes/status, pods, nodes.metrics.k8s.io, nodes/status.metrics.k8s.io, pods.metrics.k8s.io cluster-wide
     ");
     let nothing = Vec::<String>::new();
-    assert_eq!(granted(&check, &request().manifest, &access), nothing, "it is not that account");
-    assert_eq!(granted(&check, &manifest, &access[..4]), nothing, "it is refused");
+    assert_eq!(
+        granted(&check, &request().manifest, &access, None),
+        nothing,
+        "it is not that account"
+    );
+    assert_eq!(granted(&check, &manifest, &access[..4], None), nothing, "it is refused");
+    let unverified = AccessPolicy::default();
+    assert_eq!(granted(&check, &manifest, &access, Some(&unverified)), nothing);
 }
 
 #[test]
 fn plan_passes_pull_secret_to_kubelet_only() {
     let with = |pull_secret: Option<String>| {
         let run = RunParameters { pull_secret, ..run() };
-        plan(&request(), &run, now()).unwrap().job["spec"]["template"]["spec"].clone()
+        plan(&request(), &run, &policy(), now()).unwrap().job["spec"]["template"]["spec"].clone()
     };
     let mut pod = with(Some("pull".to_owned()));
     assert_eq!(pod["imagePullSecrets"].take(), json!([{"name": "pull"}]));
@@ -318,7 +396,10 @@ fn plan_passes_pull_secret_to_kubelet_only() {
 
 #[test]
 fn plan_uses_host_network_only_if_set() {
-    let with = |network| plan(&request(), &RunParameters { network, ..run() }, now()).unwrap().job;
+    let with = |network| {
+        let run = RunParameters { network, ..run() };
+        plan(&request(), &run, &policy(), now()).unwrap().job
+    };
     let host = |job: Value| job["spec"]["template"]["spec"]["hostNetwork"].clone();
     assert_eq!(host(with(Network::Pod)), Value::Null);
     assert_eq!(host(with(Network::Host)), true);

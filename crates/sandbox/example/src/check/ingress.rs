@@ -1,7 +1,7 @@
 //! Check: the release accepts the ingress certificate of the cluster.
 
 use fairway_check::{CannotTell, Check, Context, Finding};
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::ConfigMap;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
 use x509_parser::public_key::PublicKey;
@@ -10,7 +10,8 @@ use super::release_value;
 
 const NAMESPACE: &str = "openshift-ingress";
 
-/// Secret with the certificate of the administrator, the only one that the check may read.
+/// Secret with the certificate and the key of the administrator. The operator publishes the
+/// certificate in a ConfigMap of the same name, so that the check needs no Secret.
 const CERTIFICATE: &str = "default-certificate";
 
 /// The check of the ingress operator.
@@ -23,14 +24,14 @@ impl Check for Ingress {
     }
 
     async fn run(&self, context: &Context) -> Result<Vec<Finding>, CannotTell> {
-        let secrets = context.cluster().read::<Secret>().in_namespace(NAMESPACE);
-        // Without this Secret, the operator generates a certificate that meets its requirements.
-        let Some(secret) = secrets.get(CERTIFICATE).await? else { return Ok(Vec::new()) };
-        let pem = secret.data.and_then(|mut data| data.remove("tls.crt"));
+        let published = context.cluster().read::<ConfigMap>().in_namespace(NAMESPACE);
+        // Without it, the operator generates a certificate that meets its requirements.
+        let Some(certificate) = published.get(CERTIFICATE).await? else { return Ok(Vec::new()) };
+        let pem = certificate.data.and_then(|mut data| data.remove("tls.crt"));
         let pem = pem.ok_or_else(|| {
-            CannotTell::because(format!("Secret {CERTIFICATE} has no key tls.crt"))
+            CannotTell::because(format!("ConfigMap {CERTIFICATE} has no key tls.crt"))
         })?;
-        let violations = violations(&pem.0, requirements(context)?)?;
+        let violations = violations(pem.as_bytes(), requirements(context)?)?;
         Ok(finding(&violations, &context.target().to_string()).into_iter().collect())
     }
 }

@@ -165,31 +165,31 @@ async fn cloud_credential_with_missing_permissions_is_found() -> Result<()> {
 
 #[tokio::test]
 async fn ingress_with_weak_certificate_is_found() -> Result<()> {
-    let weak = secret(include_str!("../data/weak.pem"));
+    let weak = published(include_str!("../data/weak.pem"));
     insta::assert_snapshot!(changed("5.1.0", &weak, Ingress).await?, @"
     critical IngressCertificateRejected: 5.1.0 rejects the default serving certificate: it has an RSA key of 1024 bits; the minimum is 2048 bits; it is signed with SHA-1.
       remediation: Replace it: `kubectl -n openshift-ingress create secret tls default-certificate --cert=tls.crt --key=tls.key --dry-run=client -o yaml | kubectl apply -f -`
       url: https://platform.example/ingress/certificate
     ");
     assert!(changed("5.0.1", &weak, Ingress).await?.is_clean(), "5.0.1 takes it");
-    let strong = secret(include_str!("../data/strong.pem"));
+    let strong = published(include_str!("../data/strong.pem"));
     assert!(changed("5.1.0", &strong, Ingress).await?.is_clean());
     Ok(())
 }
 
-fn secret(pem: &str) -> String {
-    let secret = serde_json::json!({
+fn published(pem: &str) -> String {
+    let published = serde_json::json!({
         "apiVersion": "v1",
-        "kind": "Secret",
+        "kind": "ConfigMap",
         "metadata": { "namespace": "openshift-ingress", "name": "default-certificate" },
-        "stringData": { "tls.crt": pem },
+        "data": { "tls.crt": pem },
     });
-    secret.to_string()
+    published.to_string()
 }
 
 #[tokio::test]
 async fn ingress_with_unreadable_certificate_is_unknown() -> Result<()> {
-    let said = cluster("5.0.0", "5.1.0").forbidden("secrets").run(Ingress).await?;
+    let said = cluster("5.0.0", "5.1.0").forbidden("configmaps").run(Ingress).await?;
     assert_eq!(said.names(), ["IngressCompatibilityUnknown"], "{said}");
     Ok(())
 }

@@ -59,8 +59,13 @@ impl ActiveRun {
     }
 
     /// Sets the checks of the target release that this cluster gets. Returns whether they changed.
-    pub(super) fn set_release(&mut self, release: &Release, filter: &ManifestFilter) -> bool {
-        let is_new = self.broker.set_release(release, filter);
+    pub(super) fn set_release(
+        &mut self,
+        release: &Release,
+        is_verified: bool,
+        filter: &ManifestFilter,
+    ) -> bool {
+        let is_new = self.broker.set_release(release, is_verified, filter);
         if is_new {
             self.monitor.republish();
         }
@@ -80,7 +85,10 @@ impl ActiveRun {
                 }
                 () = fairway_clock::sleep_until(Some(deadline)) => return,
                 () = self.broker.reconcile() => {
-                    blocking(|| self.broker.write_answers(&self.directory));
+                    if blocking(|| self.broker.write_answers(&self.directory)) {
+                        self.monitor.republish();
+                        return;
+                    }
                 }
                 () = fairway_clock::sleep_until(Some(self.next_poll)) => {
                     self.next_poll = Instant::now() + POLL_INTERVAL;

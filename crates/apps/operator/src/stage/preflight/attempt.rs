@@ -65,9 +65,11 @@ impl Attempt {
     }
 
     /// Whether a run satisfies the request. A request that requires a signature does not accept a
-    /// run that started without one.
+    /// run that started without one, and a changed consent needs a new run.
     pub(super) fn wants(&self, run: &PreflightRun) -> bool {
-        same_content(&run.image, &self.target.image) && (self.target.forced || !run.forced)
+        same_content(&run.image, &self.target.image)
+            && (self.target.forced || !run.forced)
+            && run.secrets == self.target.secrets
     }
 
     /// Whether the request has exceeded its timeout before a run started.
@@ -153,6 +155,7 @@ impl Attempt {
             source: own.release.version.clone(),
             node: context.placement.node.clone(),
             forced: self.target.forced,
+            secrets: self.target.secrets.clone(),
         };
         Some(context.start(run, timeouts))
     }
@@ -160,6 +163,8 @@ impl Attempt {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn at(minute: i64) -> Timestamp {
@@ -202,6 +207,7 @@ mod tests {
                 source: "5.0.0".to_owned(),
                 node: "node-1".to_owned(),
                 forced: run_forced,
+                secrets: BTreeSet::new(),
             };
             let (image, forced) = (image(requested_digit), requested_forced);
             let attempt = Attempt::new(
@@ -214,6 +220,30 @@ mod tests {
                 "{requested_digit} {forced} {run_forced}"
             );
         }
+    }
+
+    #[test]
+    fn wants_only_run_with_same_consent() {
+        let secrets = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let image = format!("registry.example/release@sha256:{}", "a".repeat(64));
+        let run = |names: &[&str]| PreflightRun {
+            id: RunId::random().unwrap(),
+            image: image.clone(),
+            version: "5.2.0".to_owned(),
+            source: "5.0.0".to_owned(),
+            node: "node-1".to_owned(),
+            forced: false,
+            secrets: secrets(names),
+        };
+        let target = RequestedRelease {
+            image: image.clone(),
+            secrets: secrets(&["a/b"]),
+            ..RequestedRelease::default()
+        };
+        let attempt = Attempt::new(target, at(0));
+        assert!(attempt.wants(&run(&["a/b"])));
+        assert!(!attempt.wants(&run(&[])));
+        assert!(!attempt.wants(&run(&["a/b", "a/c"])));
     }
 
     #[test]

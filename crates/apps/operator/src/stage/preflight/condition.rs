@@ -1,6 +1,7 @@
 //! The conditions `PreflightRunning`, `PreflightCompleted` and `PreflightFailed`. The operator
 //! always sets them, so that clients can detect that it supports preflights.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fmt::Write as _;
 
@@ -56,6 +57,20 @@ pub(super) struct TargetName<'a> {
     pub(super) image: &'a str,
     /// Why the signature is not verified, for a forced request.
     pub(super) unverified: Option<&'a str>,
+    /// Secrets that checks may read; `None` if the operator grants none.
+    pub(super) secrets: Option<&'a BTreeSet<String>>,
+}
+
+impl TargetName<'_> {
+    /// Sentence about Secrets that checks may read.
+    fn secrets(&self) -> String {
+        let names: Vec<&str> = self.secrets.into_iter().flatten().map(String::as_str).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        let names = names.join(", ");
+        format!(" With the consent of the administrator, checks can read the Secrets {names}.")
+    }
 }
 
 impl fmt::Display for TargetName<'_> {
@@ -194,13 +209,15 @@ fn starting(target: TargetName) -> String {
                  is forced."
         )
     });
-    format!("Starting the preflight of {target}.{}", unverified.unwrap_or_default())
+    let unverified = unverified.unwrap_or_default();
+    format!("Starting the preflight of {target}.{unverified}{}", target.secrets())
 }
 
 fn checking(target: TargetName, document: &Document) -> String {
     format!(
-        "The preflight of {target} is checking this cluster (read-only): {}.",
-        progress(document)
+        "The preflight of {target} is checking this cluster (read-only): {}.{}",
+        progress(document),
+        target.secrets()
     )
 }
 
@@ -208,8 +225,9 @@ fn monitoring(target: TargetName, document: &Document) -> String {
     format!(
         "The preflight of {target} has checked this cluster ({}) and repeats checks when the \
          cluster changes. Run `fairway upgrade --clear-preflight` to end it, or \
-         `fairway upgrade --to={target}` to start the update.",
-        progress(document)
+         `fairway upgrade --to={target}` to start the update.{}",
+        progress(document),
+        target.secrets()
     )
 }
 

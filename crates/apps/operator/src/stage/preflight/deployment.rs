@@ -1,13 +1,13 @@
 //! Deployment of a preflight run: the target release, on the operator's node, with read access
 //! only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use fairway_findings::{FORMAT, labels, record};
+use fairway_findings::{FORMAT, consent, labels, record};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{EnvVar, Toleration, Volume, VolumeMount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -58,6 +58,8 @@ pub(super) struct PreflightRun {
     pub(super) node: String,
     /// Whether the request is forced, so that the image needs no signature.
     pub(super) forced: bool,
+    /// Secrets that checks may read with the consent of the administrator, as `NAMESPACE/NAME`.
+    pub(super) secrets: BTreeSet<String>,
 }
 
 /// Builds the Deployment of a run.
@@ -101,7 +103,9 @@ pub(super) fn metadata(run: &PreflightRun) -> ObjectMeta {
     let forced = run.forced.then_some((FORCED_ANNOTATION, "true"));
     let annotations =
         [(record::TARGET_IMAGE, run.image.as_str()), (VERSION_ANNOTATION, &run.version)];
-    let annotations = annotations.into_iter().chain(forced);
+    let secrets = run.secrets.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+    let secrets = (!secrets.is_empty()).then_some((consent::ANNOTATION, secrets.as_str()));
+    let annotations = annotations.into_iter().chain(forced).chain(secrets);
     let texts = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     ObjectMeta {
         labels: Some(labels(run)),
@@ -231,6 +235,9 @@ pub(super) fn read(deployment: &Deployment) -> Option<PreflightRun> {
         source: args.find_map(|argument| argument.strip_prefix(SOURCE_VERSION_FLAG))?.to_owned(),
         node: fields.first()?.values.as_ref()?.first()?.clone(),
         forced: annotation(FORCED_ANNOTATION).is_some(),
+        secrets: annotation(consent::ANNOTATION)
+            .map(|names| names.split(',').map(str::to_owned).collect())
+            .unwrap_or_default(),
     })
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fairway_api::ClusterVersion;
 use fairway_cincinnati::connection::ProxySettings;
+use fairway_findings::consent;
 use fairway_findings::record::KEEP_RESULTS;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -78,6 +79,12 @@ impl View {
         let annotations = self.cluster_version.metadata.annotations.as_ref();
         let value = annotations.and_then(|annotations| annotations.get(KEEP_RESULTS));
         value.is_some_and(|value| value == "true")
+    }
+
+    /// Annotation with the consent that checks read Secrets.
+    pub(super) fn consent(&self) -> Option<&str> {
+        let annotations = self.cluster_version.metadata.annotations.as_ref();
+        annotations?.get(consent::ANNOTATION).map(String::as_str)
     }
 
     /// Whether the update service offers a release to this cluster.

@@ -44,7 +44,8 @@ mod tests {
     }
 
     fn may(verb: &str, resource: &str) -> Value {
-        json!({"apiGroups": [""], "resources": [resource], "verbs": [verb]})
+        let group = if resource == "widgets" { "example.com" } else { "" };
+        json!({"apiGroups": [group], "resources": [resource], "verbs": [verb]})
     }
 
     #[test]
@@ -57,6 +58,7 @@ mod tests {
             ("c-wildcard", may("get", "*")),
             ("d-write", may("patch", "widgets")),
             ("e-fine", may("watch", "widgets")),
+            ("f-logs", may("get", "pods/log")),
         ];
         let message = [
             [fine(), sum(may("list", "widgets"))],
@@ -66,7 +68,7 @@ mod tests {
         .map(|roles| error(&roles).map_or("nothing".to_owned(), |error| error.message));
         insta::assert_snapshot!(message.join("\n"), @r"
         nothing
-        aggregated ClusterRoles grant more than read access: ClusterRole a-secrets, rules[0].resources[0]: a check may read Secrets only in one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check may read only the subresources pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check must name its resources, without wildcards; ClusterRole d-write, rules[0].verbs[0]: a check may only get, list and watch
+        aggregated ClusterRoles grant more than read access: ClusterRole a-secrets, rules[0].resources[0]: a check may read Secrets only in one namespace, by a Role; ClusterRole b-exec, rules[0].resources[0]: a check may read only the subresources pods/log and status; ClusterRole c-wildcard, rules[0].resources[0]: a check must name its resources, without wildcards; ClusterRole d-write, rules[0].verbs[0]: a check may only get, list and watch; ClusterRole f-logs, rules[0].resources[0]: a check may read logs only in one namespace, by a Role
         aggregated ClusterRoles grant more than read access: ClusterRole preflight-reader-of-the-platform, rules[0].verbs[0]: a check may only get, list and watch
         ");
     }

@@ -1,6 +1,9 @@
 //! Interpretation of `spec.desiredUpdate` as a preflight request.
 
+use std::collections::BTreeSet;
+
 use fairway_api::cluster_version::{Architecture, Release, Update, UpdateHistory, UpdateMode};
+use fairway_findings::consent::SecretConsent;
 
 use crate::settings::OnUpdate;
 use crate::stage::release_lookup::{self, LookupResult, ReleaseLookup};
@@ -30,6 +33,8 @@ pub(super) struct RequestedRelease {
     pub(super) forced: bool,
     /// Whether the policy for updates requests the preflight.
     pub(super) implicit: bool,
+    /// Secrets that checks may read with the consent of the administrator, as `NAMESPACE/NAME`.
+    pub(super) secrets: BTreeSet<String>,
 }
 
 impl PreflightRequest {
@@ -68,6 +73,8 @@ pub(super) enum HoldReason {
 pub(super) struct RequestContext<'a> {
     /// Whether preflights are enabled.
     pub(super) enabled: bool,
+    /// Annotation with the consent that checks read Secrets.
+    pub(super) consent: Option<&'a str>,
     /// Policy for preflights before updates.
     pub(super) on_update: OnUpdate,
     /// The running release.
@@ -107,6 +114,7 @@ fn explicit(update: &Update, context: RequestContext) -> PreflightRequest {
             version: update.version().map(str::to_owned),
             forced: update.forced(),
             implicit: false,
+            secrets: SecretConsent::allowed(context.consent, update.image(), update.version()),
         }),
         Err(refusal) => refusal,
     }
@@ -158,8 +166,8 @@ fn implicit(update: &Update, context: RequestContext) -> PreflightRequest {
             PreflightRequest::Requested(RequestedRelease {
                 image,
                 version,
-                forced: false,
                 implicit: true,
+                ..RequestedRelease::default()
             })
         }
         LookupResult::NotKnownYet { version } => {

@@ -169,7 +169,8 @@ impl Stage {
             filter: periodic::filter(cluster_version, selection, surroundings, versions),
             context: periodic::context(cluster_version, surroundings),
         };
-        if active.set_release(&ready.content, &input.filter) {
+        let is_verified = ready.unverified.is_none();
+        if active.set_release(&ready.content, is_verified, &input.filter) {
             self.record_results();
         }
         if let Some(dry_runs) = self.dry_runs.as_mut().filter(|dry_runs| dry_runs.belongs_to(&id)) {
@@ -191,6 +192,7 @@ impl Stage {
             spec.desired_update.as_ref(),
             RequestContext {
                 enabled: self.context.settings.enabled,
+                consent: view.consent(),
                 on_update: self.context.settings.on_update,
                 own: &self.own.release,
                 desired: status.map(|status| status.desired.image.as_str()),
@@ -430,6 +432,7 @@ impl Stage {
                 .or(ready.map(|ready| ready.release.version.as_str())),
             image: &target.image,
             unverified: ready.and_then(|ready| ready.unverified.as_deref()),
+            secrets: self.context.settings.grant_secrets.then_some(&attempt.target.secrets),
         };
         match (&attempt.end, &self.state) {
             (Some(RunEnd::Done), _) => Phase::NotRequested,

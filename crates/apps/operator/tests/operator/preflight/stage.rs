@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use fairway_api::cluster_version::{Update, UpdateMode};
 use fairway_api::{CLUSTER_VERSION_NAME, ClusterVersion};
+use fairway_findings::consent::{self, SecretConsent};
 use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT, labels};
 use fairway_graph::cincinnati;
 use fairway_operator::cluster::ClusterWatches;
@@ -186,6 +187,27 @@ impl PreflightStage {
         }))
         .await?;
         Ok(())
+    }
+
+    /// Consents that checks of a release read Secrets.
+    pub(crate) async fn allow_secrets(&self, image: &str, secrets: &[&str]) -> Result<()> {
+        let secrets = secrets.iter().map(|name| (*name).to_owned()).collect();
+        let consent = SecretConsent { release: image.to_owned(), secrets };
+        let annotations = json!({consent::ANNOTATION: serde_json::to_string(&consent)?});
+        let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
+        let versions: Api<ClusterVersion> = Api::all(self.cluster.client());
+        versions.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Waits for a run that started after the consent.
+    pub(crate) async fn until_run_with_consent(&self, image: &str, version: &str) -> Result<Run> {
+        wait::until("a run with consent", async || {
+            let found = self.deployments().get_opt(NAME).await?;
+            Ok(found.filter(|it| it.annotations().contains_key(consent::ANNOTATION)).map(drop))
+        })
+        .await?;
+        self.until_run(image, version).await
     }
 
     /// Sets the response of the update service for a generation: one release.

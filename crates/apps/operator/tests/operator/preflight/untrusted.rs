@@ -63,8 +63,11 @@ async fn ask(run: &Run, name: &str, [job, access @ ..]: [Value; 4]) -> Result<(J
 }
 
 #[tokio::test]
-async fn job_requests_are_limited_to_release_and_grants_reported() -> Result<()> {
-    let stage = PreflightStage::new().await?;
+async fn access_of_unverified_release_is_refused_and_reported() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
+    // Neither the flag nor the consent of the request helps a release without a signature.
+    stage.settings.grant_secrets = true;
+    stage.start("node-1")?;
     let release = check().into_iter().enumerate().fold(
         TestRelease::new("5.1.0"),
         |release, (index, object)| {
@@ -73,31 +76,38 @@ async fn job_requests_are_limited_to_release_and_grants_reported() -> Result<()>
     );
     let image = stage.store(&release)?;
     stage.request(&image).await?;
-    let run = stage.until_run(&image, "5.1.0").await?;
+    stage.allow_secrets(&image, &["openshift-dns/key"]).await?;
+    let run = stage.until_run_with_consent(&image, "5.1.0").await?;
 
     let mut greedy = check();
     greedy[2]["rules"][0]["resourceNames"] = json!(["crown-jewels"]);
     let (answer, why) = ask(&run, "dns-preflight-greedy", greedy).await?;
     assert_eq!(answer, JobState::AccessRefused, "{why}");
     assert!(why.contains("Role dns-preflight: not part of the check"), "{why}");
-    // It is not created if the namespace of checks does not exist.
     let (answer, why) = ask(&run, "dns-preflight-honest", check()).await?;
-    assert!(matches!(answer, JobState::Created | JobState::NotCreated), "{answer}: {why}");
+    assert_eq!(answer, JobState::AccessRefused, "{why}");
+    assert!(why.contains("the release is not verified"), "{why}");
 
+    // The target release claims that the check passed, with other permissions.
     let mut document = run.document(ExecutionStatus::Completed);
     document.checks[0].granted = vec!["nothing at all".to_owned()];
     run.write(&document)?;
-    stage.until_reason("PreflightCompleted", "NoRisksFound").await?;
+    stage.until_reason("PreflightCompleted", "PreflightPartial").await?;
+    stage
+        .until_failure_contains(
+            "dns: ServiceAccount dns-preflight: the release is not verified",
+            true,
+        )
+        .await?;
     let records: Api<ConfigMap> = stage.namespace.api();
     let name = record::name(&image).unwrap_or_default();
-    let granted =
-        r#""granted":["own ServiceAccount dns-preflight","get secrets (key) in openshift-dns"]"#;
-    wait::until("what was granted", async || {
+    let kept = wait::until("the record", async || {
         let kept = records.get_opt(&name).await?.and_then(|record| record.data);
-        let complete = kept.and_then(|mut data| data.remove(record::COMPLETE));
-        Ok(complete.filter(|complete| complete.contains(granted)).map(drop))
+        Ok(kept.and_then(|mut data| data.remove(record::PARTIAL)))
     })
     .await?;
+    assert!(kept.contains(r#""status":"accessRefused""#), "{kept}");
+    assert!(!kept.contains("granted"), "{kept}");
     stage.set_desired_update(None).await?;
     stage.until_clear().await
 }

@@ -97,7 +97,10 @@ fn job_creator(
         },
         ..vet::RunParameters::default()
     };
-    Arc::new(DirectJobCreator::new(client.clone(), run))
+    // The API server limits the permissions to those of the user, who has chosen the release.
+    let secrets = Some(args.allow_secrets.iter().cloned().collect());
+    let policy = vet::AccessPolicy { is_verified: true, secrets };
+    Arc::new(DirectJobCreator::new(client.clone(), run, policy))
 }
 
 async fn delete_run(creator: &DirectJobCreator, run: &str) -> anyhow::Result<()> {

@@ -52,10 +52,13 @@ fn guide_manifests_are_accepted() {
         access: Vec::new(),
     };
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
-    vet::plan(&request, &vet::RunParameters::default(), now).unwrap();
+    let run = vet::RunParameters::default();
+    vet::plan(&request, &run, &vet::AccessPolicy::default(), now).unwrap();
     request.manifest["spec"]["template"]["spec"]["serviceAccountName"] = "storage-preflight".into();
     request.access = objects(ACCESS);
-    vet::plan(&request, &vet::RunParameters::default(), now).unwrap();
+    let secrets = Some(["openshift-storage/array-credentials".to_owned()].into());
+    let policy = vet::AccessPolicy { is_verified: true, secrets };
+    vet::plan(&request, &run, &policy, now).unwrap();
 }
 
 #[test]

@@ -7,6 +7,7 @@ const TARGET: TargetName<'_> = TargetName {
     version: Some("5.2.0"),
     image: "registry.example/release@sha256:52",
     unverified: None,
+    secrets: None,
 };
 
 fn render(input: &ConditionInput) -> String {
@@ -83,6 +84,9 @@ fn conditions_of_held_requests() {
 #[test]
 fn conditions_before_run_exists() {
     let forced = TargetName { unverified: Some("no signature found"), ..TARGET };
+    let secrets = ["openshift-ingress/router-certs", "openshift-storage/array"];
+    let secrets = secrets.map(str::to_owned).into();
+    let with_secrets = TargetName { secrets: Some(&secrets), ..TARGET };
     let rendered = [
         in_phase(Phase::LookingUp("5.2.0")),
         in_phase(Phase::Retrieving(TARGET)),
@@ -91,6 +95,7 @@ fn conditions_before_run_exists() {
         in_phase(Phase::Starting(forced)),
         in_phase(Phase::Restarting(TARGET, "node-2")),
         in_phase(Phase::Running(TARGET)),
+        in_phase(Phase::Running(with_secrets)),
     ];
     insta::assert_snapshot!(rendered.join("\n\n"));
 }

@@ -12,6 +12,7 @@ fn run() -> PreflightRun {
         source: "5.0.0".to_owned(),
         node: "node-1".to_owned(),
         forced: false,
+        secrets: BTreeSet::new(),
     }
 }
 
@@ -92,7 +93,8 @@ fn operator_pod_environment_excludes_secrets() {
 fn read_deployment_returns_run() {
     let made = made(&PodDefaults::default(), &PreflightPod::default());
     assert_eq!(read(&made), Some(run()));
-    let forced = PreflightRun { forced: true, ..run() };
+    let secrets = ["a/b", "a/c"].map(str::to_owned).into();
+    let forced = PreflightRun { forced: true, secrets, ..run() };
     let marked = Deployment { metadata: metadata(&forced), ..made };
     assert_eq!(read(&marked), Some(forced));
     assert_eq!(read(&Deployment::default()), None);

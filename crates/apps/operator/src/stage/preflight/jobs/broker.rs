@@ -1,11 +1,12 @@
 //! Exchange of Job requests and answers with a run, through files in its results directory.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fairway_findings::jobs::{ANSWERS, JobAnswers, JobRequests, REQUESTS};
+use fairway_findings::jobs::{ANSWERS, JobAnswers, JobRequest, JobRequests, JobState, REQUESTS};
 use fairway_findings::labels::RunOwner;
-use fairway_findings::vet::{self, Network};
-use fairway_findings::{CheckStatus, Document};
+use fairway_findings::vet::{self, AccessPolicy, Network};
+use fairway_findings::{CheckKind, CheckReport, CheckStatus, Document};
 use fairway_release::Release;
 use fairway_release::inclusion::ManifestFilter;
 use futures::FutureExt as _;
@@ -29,6 +30,10 @@ pub(in crate::stage::preflight) struct JobBroker {
     release: watch::Sender<Option<Arc<ReleaseChecks>>>,
     filter: Option<ManifestFilter>,
     network: Network,
+    /// Secrets that checks may read; `None` if the operator grants none.
+    secrets: Option<BTreeSet<String>>,
+    /// Refused checks of the release, with the reason.
+    refusals: BTreeMap<String, (CheckStatus, String)>,
     reconcile: BoxFuture<'static, ()>,
     /// Version of the requests file that was read last.
     version: Option<FileVersion>,
@@ -52,8 +57,19 @@ impl JobBroker {
         let jobs = Jobs::new(writer.clone(), job_parameters);
         let (release, checks) = watch::channel(None);
         let reconcile = jobs.follow(receiver, checks, out).boxed();
-        let (run, filter) = (run.id.to_string(), None);
-        Self { run, requests, answers, release, filter, network, reconcile, version }
+        let secrets = settings.grant_secrets.then(|| run.secrets.clone());
+        Self {
+            run: run.id.to_string(),
+            requests,
+            answers,
+            release,
+            filter: None,
+            network,
+            secrets,
+            refusals: BTreeMap::new(),
+            reconcile,
+            version,
+        }
     }
 
     /// Sets the checks of the release that this cluster gets; all other requests are refused.
@@ -61,20 +77,24 @@ impl JobBroker {
     pub(in crate::stage::preflight) fn set_release(
         &mut self,
         release: &Release,
+        is_verified: bool,
         filter: &ManifestFilter,
     ) -> bool {
-        let is_new = self.filter.as_ref() != Some(filter);
-        if is_new {
-            self.release
-                .send_replace(Some(Arc::new(ReleaseChecks::of(&release.manifests, filter))));
+        let policy = AccessPolicy { is_verified, secrets: self.secrets.clone() };
+        let is_known = self.filter.as_ref() == Some(filter)
+            && self.release.borrow().as_ref().is_some_and(|known| *known.policy() == policy);
+        if !is_known {
+            let checks = ReleaseChecks::of(&release.manifests, filter).with_policy(policy);
+            self.release.send_replace(Some(Arc::new(checks)));
             self.filter = Some(filter.clone());
         }
-        is_new
+        !is_known
     }
 
-    /// Adds to the results what only the operator knows: granted permissions, and hints for refused
-    /// Pods.
+    /// Adds to the results what only the operator knows: refused checks, granted permissions, and
+    /// hints for refused Pods.
     pub(in crate::stage::preflight) fn add_results(&self, document: &mut Document) {
+        add_refusals(document, &self.refusals);
         let release = self.release.borrow().clone();
         release.unwrap_or_default().set_granted(document);
         add_admission_hints(document, self.network);
@@ -103,16 +123,64 @@ impl JobBroker {
         }
     }
 
-    /// Writes the answers. Until a run finds its answer, it requests nothing else.
-    pub(in crate::stage::preflight) fn write_answers(&mut self, directory: &RunDirectory) {
+    /// Writes the answers. Until a run finds its answer, it requests nothing else. Returns whether
+    /// the refused checks changed.
+    pub(in crate::stage::preflight) fn write_answers(&mut self, directory: &RunDirectory) -> bool {
         let answers = self.answers.borrow_and_update().clone();
+        let is_news = self.record_refusals(&answers);
         let written = serde_json::to_vec(&answers)
             .map_err(std::io::Error::from)
             .and_then(|bytes| directory.write(ANSWERS, &bytes));
         if let Err(error) = written {
             tracing::warn!(error = text::chain(&error), "cannot write preflight Job responses");
         }
+        is_news
     }
+
+    /// Records which checks are refused. The target release may report something else about them,
+    /// or withdraw the request, so a refusal stays until the check is created.
+    fn record_refusals(&mut self, answers: &JobAnswers) -> bool {
+        let before = self.refusals.clone();
+        let requests = self.requests.borrow();
+        let release = self.release.borrow();
+        for answer in &answers.jobs {
+            let request = requests.jobs.iter().find(|request| request.name == answer.name);
+            let Some(JobRequest { check, .. }) = request else { continue };
+            let status = match answer.state {
+                JobState::Created => {
+                    self.refusals.remove(check);
+                    continue;
+                }
+                JobState::Refused => CheckStatus::Refused,
+                JobState::AccessRefused => CheckStatus::AccessRefused,
+                JobState::NotCreated => continue,
+            };
+            // Names that the release does not contain are untrusted, and only logged.
+            if release.as_ref().is_some_and(|release| release.has(check)) {
+                self.refusals.insert(check.clone(), (status, answer.message.clone()));
+            }
+        }
+        self.refusals != before
+    }
+}
+
+/// Sets the reports of refused checks.
+fn add_refusals(document: &mut Document, refusals: &BTreeMap<String, (CheckStatus, String)>) {
+    for (name, (status, message)) in refusals {
+        let is_it =
+            |check: &&mut CheckReport| check.name == *name && check.kind == CheckKind::Operator;
+        match document.checks.iter_mut().find(is_it) {
+            Some(check) => (check.status, check.message) = (*status, message.clone()),
+            None => document.checks.push(CheckReport {
+                name: name.clone(),
+                status: *status,
+                message: message.clone(),
+                ..CheckReport::default()
+            }),
+        }
+        document.risks.retain(|finding| finding.check != *name);
+    }
+    document.checks.sort_by(|one, other| one.name.cmp(&other.name));
 }
 
 /// Requests of the run; `None` if they are missing or invalid. The run then gets no answer and
@@ -179,9 +247,39 @@ fn hint(refusal: &str, network: Network) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use fairway_findings::CheckReport;
+    use fairway_findings::Finding;
 
     use super::*;
+
+    #[test]
+    fn add_refusals_replaces_report_of_target_release() {
+        let check = |name: &str, kind| CheckReport {
+            name: name.to_owned(),
+            kind,
+            status: CheckStatus::Passed,
+            ..CheckReport::default()
+        };
+        let finding = |check: &str| Finding { check: check.to_owned(), ..Finding::default() };
+        let mut document = Document {
+            checks: vec![check("dns", CheckKind::Operator), check("etcd", CheckKind::BuiltIn)],
+            risks: vec![finding("dns"), finding("nodes")],
+            ..Document::default()
+        };
+        let refusals = ["dns", "etcd"]
+            .map(|name| (name.to_owned(), (CheckStatus::AccessRefused, "no consent".to_owned())));
+        add_refusals(&mut document, &refusals.into());
+        let rendered: Vec<_> = document
+            .checks
+            .iter()
+            .map(|check| format!("{} {} {}", check.name, check.status, check.message))
+            .collect();
+        insta::assert_snapshot!(rendered.join("\n"), @"
+        dns accessRefused no consent
+        etcd passed 
+        etcd accessRefused no consent
+        ");
+        assert_eq!(document.risks, [finding("nodes")]);
+    }
 
     #[test]
     fn add_admission_hints_for_refused_pods() {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairway_findings::jobs::{JobRequest, JobState};
-use fairway_findings::{CheckKind, Document, vet};
+use fairway_findings::vet::{self, AccessPolicy};
+use fairway_findings::{CheckKind, Document};
 use fairway_release::Manifest;
 use fairway_release::inclusion::ManifestFilter;
 use serde_json::Value;
@@ -13,9 +14,13 @@ use crate::text;
 /// Maximum bytes of a quoted name.
 const MAX_QUOTED_BYTES: usize = 100;
 
-/// Preflight manifests of a release that this cluster gets, by component.
+/// Preflight manifests of a release that this cluster gets, and the permissions that they may have.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReleaseChecks(BTreeMap<String, Vec<Value>>);
+pub struct ReleaseChecks {
+    /// Manifests by component.
+    manifests: BTreeMap<String, Vec<Value>>,
+    policy: AccessPolicy,
+}
 
 impl FromIterator<(String, Value)> for ReleaseChecks {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(objects: I) -> Self {
@@ -23,7 +28,7 @@ impl FromIterator<(String, Value)> for ReleaseChecks {
         for (operator, object) in objects {
             checks.entry(operator).or_default().push(object);
         }
-        Self(checks)
+        Self { manifests: checks, policy: AccessPolicy::default() }
     }
 }
 
@@ -32,6 +37,22 @@ impl ReleaseChecks {
     pub fn of(manifests: &[Manifest], filter: &ManifestFilter) -> Self {
         let checks = filter.select(manifests).preflight_checks.into_iter();
         checks.map(|manifest| (manifest.operator().to_owned(), manifest.object())).collect()
+    }
+
+    /// Sets the permissions that checks may have. By default they have none of their own.
+    #[must_use]
+    pub fn with_policy(self, policy: AccessPolicy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Permissions that checks may have.
+    pub fn policy(&self) -> &AccessPolicy {
+        &self.policy
+    }
+
+    /// Whether the release has a check of this name.
+    pub(super) fn has(&self, check: &str) -> bool {
+        self.objects_of(check).is_some()
     }
 
     /// Verifies that the release contains all objects of a request, unchanged.
@@ -68,14 +89,17 @@ impl ReleaseChecks {
     fn granted(&self, check: &str) -> Vec<String> {
         let objects = self.objects_of(check).unwrap_or_default();
         let (jobs, access): (Vec<Value>, Vec<Value>) = objects.iter().cloned().partition(is_job);
-        jobs.first().map(|job| vet::granted(check, job, &access)).unwrap_or_default()
+        jobs.first()
+            .map(|job| vet::granted(check, job, &access, Some(&self.policy)))
+            .unwrap_or_default()
     }
 
     /// Objects of a check. Its name is the component, with the suffix `-operator` where a built-in
     /// check has the same name.
     fn objects_of(&self, check: &str) -> Option<&[Value]> {
-        let operator = check.strip_suffix("-operator").and_then(|operator| self.0.get(operator));
-        self.0.get(check).or(operator).map(Vec::as_slice)
+        let operator =
+            check.strip_suffix("-operator").and_then(|operator| self.manifests.get(operator));
+        self.manifests.get(check).or(operator).map(Vec::as_slice)
     }
 }
 
@@ -134,7 +158,7 @@ mod tests {
     #[test]
     fn verify_accepts_only_objects_of_release() {
         let checks = checks();
-        let [dns, etcd] = ["dns", "etcd"].map(|operator| checks.0[operator].clone());
+        let [dns, etcd] = ["dns", "etcd"].map(|operator| checks.manifests[operator].clone());
         let mut other_image = dns[0].clone();
         other_image["spec"]["template"]["spec"]["containers"] = json!([{"image": "evil@sha256:1"}]);
         let mut other_rules = dns[2].clone();
@@ -190,10 +214,15 @@ mod tests {
             ],
             ..Document::default()
         };
-        checks().set_granted(&mut document);
+        let secrets = Some(["openshift-dns/key".to_owned()].into());
+        let policy = AccessPolicy { is_verified: true, secrets };
+        checks().with_policy(policy).set_granted(&mut document);
         let rendered: Vec<_> =
             document.checks.iter().map(|check| check.granted.join("; ")).collect();
         let granted = "own ServiceAccount reader; get secrets (key) in openshift-dns";
         assert_eq!(rendered, [granted, "", "", ""]);
+        // Without consent, the operator has not granted what the target release claims.
+        checks().with_policy(AccessPolicy::verified()).set_granted(&mut document);
+        assert!(document.checks.iter().all(|check| check.granted.is_empty()), "{document:?}");
     }
 }

@@ -162,13 +162,18 @@ impl Jobs {
             let why = error.refusal().ok_or(error)?;
             return Ok(JobRecord::without_job(request, JobState::NotCreated, why));
         }
-        let CheckObjects { access, job } = match vet::plan(request, &self.run, fairway_clock::now())
-        {
-            Ok(plan) => plan,
-            Err(refusal) => {
-                return Ok(JobRecord::without_job(request, refusal.state(), refusal.to_string()));
-            }
-        };
+        let now = fairway_clock::now();
+        let CheckObjects { access, job } =
+            match vet::plan(request, &self.run, release.policy(), now) {
+                Ok(plan) => plan,
+                Err(refusal) => {
+                    return Ok(JobRecord::without_job(
+                        request,
+                        refusal.state(),
+                        refusal.to_string(),
+                    ));
+                }
+            };
         self.rate_limit.take();
         let mut created = Vec::new();
         for object in access.into_iter().chain([job]) {

@@ -36,6 +36,7 @@ fn preflight(version: &str) -> Update {
 /// State of a cluster at 5.0.0.
 struct ClusterState {
     enabled: bool,
+    consent: Option<&'static str>,
     on_update: OnUpdate,
     desired: Release,
     channel: Option<&'static str>,
@@ -47,6 +48,7 @@ impl Default for ClusterState {
     fn default() -> Self {
         Self {
             enabled: true,
+            consent: None,
             on_update: OnUpdate::Off,
             desired: release("5.0.0"),
             channel: Some("stable-5.1"),
@@ -65,6 +67,7 @@ impl ClusterState {
         };
         let context = RequestContext {
             enabled: self.enabled,
+            consent: self.consent,
             on_update: self.on_update,
             own: &release("5.0.0"),
             desired: Some(&self.desired.image),
@@ -135,6 +138,22 @@ fn request_that_cannot_be_resolved_is_held() {
     assert_eq!(requested(&nothing), PreflightRequest::Held(HoldReason::NoRelease));
     let not_yet = ClusterState { updates: None, ..ClusterState::default() }.request(&update);
     assert_eq!(not_yet, PreflightRequest::NotKnownYet { version: version(), implicit: false });
+}
+
+#[test]
+fn consent_applies_to_requested_release_only() {
+    let consent = Some(r#"{"release": "5.1.0", "secrets": ["openshift-ingress/certs"]}"#);
+    let secrets = |version: &str, mode: Option<UpdateMode>| {
+        let on_update = OnUpdate::Require;
+        let cluster = ClusterState { consent, on_update, ..ClusterState::default() };
+        match cluster.request(&Update { mode, ..preflight(version) }) {
+            PreflightRequest::Requested(target) => target.secrets,
+            other => panic!("{other:?}"),
+        }
+    };
+    let preflight = || Some(UpdateMode::Preflight);
+    assert_eq!(secrets("5.1.0", preflight()), ["openshift-ingress/certs".to_owned()].into());
+    assert!(secrets("5.2.0", preflight()).is_empty());
 }
 
 #[test]

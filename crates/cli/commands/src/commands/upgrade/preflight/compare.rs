@@ -71,7 +71,7 @@ async fn run_each(
 ) -> anyhow::Result<()> {
     for target in targets {
         let target = RequestTarget::from(target);
-        let request = PreflightRequest { target, force: false, temporary: true };
+        let request = PreflightRequest::new(target, true);
         let outcome = preflight.run(&request, args.wait).await?;
         if outcome.request_state == PreflightRequestState::Superseded {
             break;

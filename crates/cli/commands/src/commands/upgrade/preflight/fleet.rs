@@ -78,7 +78,7 @@ pub(in crate::commands) async fn ask(
         return Ok(None);
     }
     let target = RequestTarget::Version(args.to.clone());
-    let request = PreflightRequest { target, force: false, temporary: false };
+    let request = PreflightRequest::new(target, false);
     let timeouts = PreflightTimeouts {
         observation: args.timeout,
         completion: args.wait,
@@ -150,7 +150,7 @@ pub(in crate::commands) mod fixtures {
         let mut object = cluster_version();
         hold(&mut object, condition("PreflightRunning", false, "NotRequested", ""));
         let target = RequestTarget::Version("5.2.0".to_owned());
-        let request = PreflightRequest { target, force: false, temporary: false };
+        let request = PreflightRequest::new(target, false);
         let decision = super::super::request::decide(&object, &request).unwrap().outcome;
         let outcome = PreflightOutcome::new(decision);
         let records = Records::of(&documents.iter().map(kept).collect::<Vec<_>>());

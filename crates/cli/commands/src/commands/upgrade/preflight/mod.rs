@@ -74,7 +74,7 @@ pub(super) fn run(
 
 /// `--mode=preflight`: requests a preflight.
 fn run_request(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let request = PreflightRequest::of(&args.request, false)?;
+    let request = PreflightRequest::of(&args.request, &args.preflight, false)?;
     let waiting = &args.request.waiting;
     let timeouts = PreflightTimeouts {
         observation: waiting.timeout,
@@ -91,7 +91,7 @@ fn run_request(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStat
 
 /// `--to … --dry-run`: runs a preflight and withdraws its request.
 fn run_temporary(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let request = PreflightRequest::of(&args.request, true)?;
+    let request = PreflightRequest::of(&args.request, &args.preflight, true)?;
     let outcome = block_on(async {
         let cluster = Cluster::connect(&args.source.cluster).await?;
         let mut preflight =

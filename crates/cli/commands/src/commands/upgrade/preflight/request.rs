@@ -1,5 +1,6 @@
 //! Preflight requests: the decision, the submission, and another run of the same preflight.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use anyhow::{Context as _, anyhow};
 use fairway_api::cluster_version::{ConditionalUpdate, Release, Update, UpdateMode};
 use fairway_api::reason::recommended;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Version};
+use fairway_findings::consent::{self, SecretConsent};
 use fairway_findings::record::KEEP_RESULTS;
 use fairway_insight::PreflightPhase;
 use fairway_insight::request::{
@@ -14,7 +16,7 @@ use fairway_insight::request::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::acceptance::accepted_risks;
 use super::super::change::{self, Change, Poll, desired_update_patch};
@@ -22,6 +24,7 @@ use super::super::release::{ReleaseReference, RequestTarget, listed_releases};
 use super::super::risks;
 use super::withdrawal;
 use crate::args::upgrade::RequestArgs;
+use crate::args::upgrade_preflight::PreflightArgs;
 use crate::cluster::Cluster;
 use crate::errors::{CannotTell, Refused, WithHint, WrongUsage};
 use crate::foreign_text::OneLine;
@@ -34,15 +37,27 @@ pub(super) struct PreflightRequest {
     pub(super) force: bool,
     /// Whether the command restores the previous request afterwards.
     pub(super) temporary: bool,
+    /// Secrets that checks may read, as `NAMESPACE/NAME`.
+    pub(super) secrets: BTreeSet<String>,
 }
 
 impl PreflightRequest {
     /// The preflight of the arguments.
-    pub(super) fn of(args: &RequestArgs, temporary: bool) -> anyhow::Result<Self> {
+    pub(super) fn of(
+        args: &RequestArgs,
+        preflight: &PreflightArgs,
+        temporary: bool,
+    ) -> anyhow::Result<Self> {
         let no_target =
             || WrongUsage("a preflight requires --to, --to-image or --to-latest".to_owned());
         let target = RequestTarget::of(args)?.ok_or_else(no_target)?;
-        Ok(Self { target, force: args.force, temporary })
+        let secrets = preflight.allow_secrets.iter().cloned().collect();
+        Ok(Self { target, force: args.force, temporary, secrets })
+    }
+
+    /// A preflight with default options.
+    pub(super) fn new(target: RequestTarget, temporary: bool) -> Self {
+        Self { target, force: false, temporary, secrets: BTreeSet::new() }
     }
 }
 
@@ -53,7 +68,7 @@ pub(super) struct PreflightDecision {
     pub(super) update: Update,
     /// Whether the preflight was already requested.
     pub(super) is_requested: bool,
-    /// Whether it was already requested and its run is over.
+    /// Whether it was already requested, and its run is over or has another consent.
     pub(super) is_finished: bool,
     /// Previous `spec.desiredUpdate`.
     pub(super) previous: Option<Update>,
@@ -126,15 +141,28 @@ pub(super) fn decide(
                 .to_owned(),
         );
     }
+    if !request.secrets.is_empty() {
+        warnings.push(format!(
+            "checks of this release can read the Secrets {}: make sure that you trust this release",
+            join(&request.secrets)
+        ));
+    }
     let mut patch = desired_update_patch(cluster_version, &update)?;
     let annotations = cluster_version.metadata.annotations.as_ref();
-    if annotations.is_some_and(|all| all.contains_key(KEEP_RESULTS)) {
+    let annotation = |name: &str| annotations.and_then(|all| all.get(name)).map(String::as_str);
+    if annotation(KEEP_RESULTS).is_some() {
         // The annotation belongs to the previous preflight.
-        patch["metadata"]["annotations"] = json!({ KEEP_RESULTS: null });
+        patch["metadata"]["annotations"][KEEP_RESULTS] = Value::Null;
+    }
+    let consent = consent_of(&update, &request.secrets)?;
+    let has_consent = annotation(consent::ANNOTATION) == consent.as_deref();
+    if !has_consent {
+        patch["metadata"]["annotations"][consent::ANNOTATION] = json!(consent);
     }
     let expected = update.clone();
     Ok(Change {
-        patch: (!is_requested).then_some(patch),
+        // A changed consent needs another run, which `submit_again` starts.
+        patch: (!is_requested || !has_consent && request.temporary).then_some(patch),
         verify: Box::new(move |result| {
             let stored = result.spec.desired_update.as_ref();
             if stored.is_some_and(|stored| is_same_request(stored, &expected)) {
@@ -144,7 +172,8 @@ pub(super) fn decide(
             }
         }),
         outcome: PreflightDecision {
-            is_finished: is_requested && PreflightPhase::of(cluster_version).is_finished(),
+            is_finished: is_requested
+                && (!has_consent || PreflightPhase::of(cluster_version).is_finished()),
             previous: previous.cloned(),
             update,
             is_requested,
@@ -153,6 +182,19 @@ pub(super) fn decide(
             warnings,
         },
     })
+}
+
+/// Annotation with the consent that checks of the requested release read Secrets.
+fn consent_of(update: &Update, secrets: &BTreeSet<String>) -> serde_json::Result<Option<String>> {
+    if secrets.is_empty() {
+        return Ok(None);
+    }
+    let release = update.image().or(update.version()).unwrap_or_default().to_owned();
+    serde_json::to_string(&SecretConsent { release, secrets: secrets.clone() }).map(Some)
+}
+
+fn join(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether two requests are for the same preflight or update.

@@ -1,6 +1,7 @@
 use clap::Parser;
 use fairway_api::cluster_version::{Update, UpdateHistory, UpdateState};
 use fairway_api::{ClusterVersion, Conditions as _};
+use fairway_findings::consent::{self, SecretConsent};
 use fairway_findings::record::KEEP_RESULTS;
 use fairway_insight::request::supports_preflights;
 use fairway_testkit::objects;
@@ -71,12 +72,14 @@ fn start_update(object: &mut ClusterVersion) {
 }
 
 fn change(object: &ClusterVersion, arguments: &[&str]) -> Change<PreflightDecision> {
-    let request = PreflightRequest::of(&typed(arguments).unwrap().request, false).unwrap();
+    let typed = typed(arguments).unwrap();
+    let request = PreflightRequest::of(&typed.request, &typed.preflight, false).unwrap();
     request::decide(object, &request).unwrap()
 }
 
 fn refusal(object: &ClusterVersion, arguments: &[&str], temporary: bool) -> String {
-    let request = PreflightRequest::of(&typed(arguments).unwrap().request, temporary).unwrap();
+    let typed = typed(arguments).unwrap();
+    let request = PreflightRequest::of(&typed.request, &typed.preflight, temporary).unwrap();
     error_text(&request::decide(object, &request).err().expect("a refusal"))
 }
 
@@ -263,6 +266,36 @@ fn new_request_removes_keep_results_annotation() {
     assert_eq!(metadata["annotations"], json!({ KEEP_RESULTS: null }));
 }
 
+#[test]
+fn consent_is_stored_shown_and_withdrawn() {
+    const ARGUMENTS: [&str; 3] = [
+        "--mode=preflight",
+        "--to=5.2.0",
+        "--allow-secrets=openshift-ingress/router-certs,openshift-storage/array",
+    ];
+    let mut object = ready();
+    let first = change(&object, &ARGUMENTS);
+    insta::assert_snapshot!(first.outcome.warnings.join("\n"), @"checks of this release can read the Secrets openshift-ingress/router-certs, openshift-storage/array: make sure that you trust this release");
+    let annotations = &first.patch.as_ref().unwrap()["metadata"]["annotations"];
+    let stored = annotations[consent::ANNOTATION].as_str().unwrap().to_owned();
+    let image = objects::release("5.2.0").image;
+    let allowed = SecretConsent::allowed(Some(&stored), Some(&image), Some("5.2.0"));
+    assert_eq!(allowed.len(), 2, "{stored}");
+
+    // The same request with another consent is another run.
+    request_update(&mut object, preflight_of("5.2.0"));
+    object.metadata.annotations = Some([(consent::ANNOTATION.to_owned(), stored)].into());
+    let same = change(&object, &ARGUMENTS);
+    assert_eq!((same.outcome.is_finished, same.patch), (false, None));
+    let without = change(&object, &ARGUMENTS[..2]);
+    assert_eq!((without.outcome.is_finished, without.patch), (true, None));
+    let other = change(&object, &["--mode=preflight", "--to=5.3.0"]);
+    let removed = json!({ consent::ANNOTATION: null });
+    assert_eq!(other.patch.unwrap()["metadata"]["annotations"], removed);
+    let (patch, _) = cleared(&object, false);
+    assert_eq!(patch.unwrap()["metadata"]["annotations"], removed);
+}
+
 fn cleared(object: &ClusterVersion, keep_results: bool) -> (Option<Value>, String) {
     let change = withdrawal::clear(object, keep_results).unwrap();
     (change.patch, change.outcome.to_string())
@@ -391,6 +424,10 @@ fn invalid_or_conflicting_arguments_are_refused() {
         &["--status-preflight", "--to-latest"],
         &["--clear-preflight", "--to=5.2.0"],
         &["--clear-preflight", "--clear"],
+        &["--mode=preflight", "--to=5.2.0", "--allow-secrets=a/b", "--force"],
+        &["--mode=preflight", "--to=5.2.0", "--allow-secrets=a"],
+        &["--to=5.2.0", "--allow-secrets=a/b"],
+        &["--allow-secrets=a/b"],
     ];
     let refused = refused.map(|arguments| match typed(arguments) {
         Err(error) => error,
@@ -421,6 +458,10 @@ fn invalid_or_conflicting_arguments_are_refused() {
     error: the argument '--status-preflight' cannot be used with '--to-latest'
     error: the argument '--clear-preflight' cannot be used with:
     error: the argument '--clear-preflight' cannot be used with '--clear'
+    error: the argument '--allow-secrets <NAMESPACE/NAME,…>' cannot be used with '--force'
+    error: invalid value 'a' for '--allow-secrets <NAMESPACE/NAME,…>': not a Secret such as openshift-ingress/router-certs
+    --allow-secrets needs --mode=preflight, or a release and --dry-run
+    error: the following required arguments were not provided:
     ");
 }
 

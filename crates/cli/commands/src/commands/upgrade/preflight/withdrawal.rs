@@ -5,11 +5,12 @@ use std::fmt;
 use anyhow::ensure;
 use fairway_api::cluster_version::Update;
 use fairway_api::{ClusterVersion, ClusterVersionStatus};
+use fairway_findings::consent;
 use fairway_findings::record::KEEP_RESULTS;
 use fairway_insight::request::is_rollout_in_progress;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::acceptance::accepted_risks;
 use super::super::change::{Change, desired_update_patch};
@@ -76,7 +77,10 @@ fn withdraw(
     let mut patch = desired_update_patch(object, &remaining)?;
     let annotations = object.metadata.annotations.as_ref();
     if keep_results || annotations.is_some_and(|all| all.contains_key(KEEP_RESULTS)) {
-        patch["metadata"]["annotations"] = json!({ KEEP_RESULTS: keep_results.then_some("true") });
+        patch["metadata"]["annotations"][KEEP_RESULTS] = json!(keep_results.then_some("true"));
+    }
+    if annotations.is_some_and(|all| all.contains_key(consent::ANNOTATION)) {
+        patch["metadata"]["annotations"][consent::ANNOTATION] = Value::Null;
     }
     let outcome = PreflightWithdrawal::new(Some(requested), &remaining, keep_results);
     Ok(Change {
