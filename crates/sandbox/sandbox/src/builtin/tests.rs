@@ -56,27 +56,6 @@ fn prepare_create_resets_status() {
 }
 
 #[test]
-fn prepare_update_separates_spec_and_status() {
-    let kind = known("apps", "ReplicaSet");
-    let old = prepared("apps", "ReplicaSet", json!({ "metadata": { "name": "a" } }));
-    let mut new = old.clone();
-    new["spec"]["replicas"] = 7.into();
-    new["status"]["replicas"] = 3.into();
-    let updated = |subresource: Option<Subresource>| {
-        let mut object = new.clone();
-        kind.prepare_update(&mut object, &old, subresource);
-        (
-            object["spec"]["replicas"].clone(),
-            object["status"]["replicas"].clone(),
-            object["metadata"]["generation"].clone(),
-        )
-    };
-    assert_eq!(updated(None), (json!(7), json!(0), json!(2)));
-    assert_eq!(updated(Some(Subresource::Scale)), (json!(7), json!(0), json!(2)));
-    assert_eq!(updated(Some(Subresource::Status)), (json!(1), json!(3), json!(1)));
-}
-
-#[test]
 fn namespace_finalizers_change_only_through_finalize() {
     let kind = known("", "Namespace");
     let old = prepared("", "Namespace", json!({ "metadata": { "name": "a" } }));

@@ -100,22 +100,6 @@ fn define_of_inconsistent_crd_is_refused() {
 }
 
 #[test]
-fn discovery_documents() {
-    let catalog = with_gadgets();
-    insta::assert_snapshot!(catalog.core_versions("127.0.0.1:6443"), @r#"{"kind":"APIVersions","serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":"127.0.0.1:6443"}],"versions":["v1"]}"#);
-    insta::assert_snapshot!(catalog.group("x.test").unwrap(), @r#"{"apiVersion":"v1","kind":"APIGroup","name":"x.test","preferredVersion":{"groupVersion":"x.test/v1","version":"v1"},"versions":[{"groupVersion":"x.test/v1","version":"v1"},{"groupVersion":"x.test/v1beta1","version":"v1beta1"}]}"#);
-    insta::assert_snapshot!(catalog.resource_list("batch", "v1").unwrap(), @r#"{"apiVersion":"v1","groupVersion":"batch/v1","kind":"APIResourceList","resources":[{"categories":["all"],"kind":"CronJob","name":"cronjobs","namespaced":true,"shortNames":["cj"],"singularName":"cronjob","verbs":["create","delete","deletecollection","get","list","patch","update","watch"]},{"kind":"CronJob","name":"cronjobs/status","namespaced":true,"singularName":"","verbs":["get","patch","update"]},{"categories":["all"],"kind":"Job","name":"jobs","namespaced":true,"singularName":"job","verbs":["create","delete","deletecollection","get","list","patch","update","watch"]},{"kind":"Job","name":"jobs/status","namespaced":true,"singularName":"","verbs":["get","patch","update"]}]}"#);
-    insta::assert_snapshot!(catalog.resource_list("x.test", "v1beta1").unwrap(), @r#"{"apiVersion":"v1","groupVersion":"x.test/v1beta1","kind":"APIResourceList","resources":[{"kind":"Gadget","name":"gadgets","namespaced":true,"shortNames":["gd"],"singularName":"gadget","verbs":["create","delete","deletecollection","get","list","patch","update","watch"]}]}"#);
-    assert_eq!(catalog.group(""), None);
-    assert_eq!(catalog.group("y.test"), None);
-    assert_eq!(catalog.resource_list("x.test", "v2"), None);
-    assert_eq!(catalog.group_list()["groups"].as_array().unwrap().len(), catalog.groups().len());
-    let version =
-        version_document(ServerVersion { major: 1, minor: 33, git_version: "v1.33.0+fairway" });
-    assert_eq!((&version["major"], &version["minor"]), (&json!("1"), &json!("33")));
-}
-
-#[test]
 fn aggregated_discovery_documents() {
     let catalog = with_gadgets();
     let groups = catalog.aggregated_groups();

@@ -212,32 +212,6 @@ mod tests {
         .unwrap()
     }
 
-    fn describe(actions: &[Action]) -> Vec<String> {
-        let tell = |action: &Action| match action {
-            Action::Create => "create".to_owned(),
-            Action::Delete(pod) => format!("delete {}", pod.metadata.name.as_deref().unwrap()),
-        };
-        actions.iter().map(tell).collect()
-    }
-
-    #[test]
-    fn plan_creates_or_deletes_missing_and_surplus_pods() {
-        let cases: &[(usize, &[&str], &[&str])] = &[
-            (0, &[], &[]),
-            (2, &[], &["create", "create"]),
-            (1, &["ready"], &[]),
-            (2, &["ready"], &["create"]),
-            (1, &["ready", "pending"], &["delete pending"]),
-            (1, &["pending", "ready"], &["delete pending"]),
-            (0, &["ready", "pending"], &["delete pending", "delete ready"]),
-        ];
-        for (replicas, pods, expected) in cases {
-            let active: Vec<_> = pods.iter().map(|name| pod(name)).collect();
-            let actions = plan(&set(*replicas, &json!({})), &active);
-            assert_eq!(describe(&actions), *expected, "{replicas} {pods:?}");
-        }
-    }
-
     #[test]
     fn plan_of_deleting_set_keeps_pods() {
         let deleting = set(3, &json!({ "metadata": { "deletionTimestamp": NOW } }));

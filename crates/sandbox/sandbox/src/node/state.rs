@@ -314,36 +314,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn failed_init_container_with_policy_never_starts_nothing() {
-        let (mut slots, policy) = slots(json!({
-            "restartPolicy": "Never",
-            "initContainers": [{ "name": "a" }],
-            "containers": [{ "name": "b" }],
-        }));
-        slots[0].state = ended(1, 1);
-        assert_eq!(compute_actions(&slots, policy, at(5)), PodActions::default());
-        assert_eq!(slots[0].outcome(policy), Some(false));
-    }
-
-    #[test]
-    fn restart_policy_determines_restarts() {
-        for (policy, code, restarts) in [
-            ("Always", 0, true),
-            ("Always", 1, true),
-            ("OnFailure", 0, false),
-            ("OnFailure", 1, true),
-            ("Never", 0, false),
-            ("Never", 1, false),
-        ] {
-            let spec = json!({ "restartPolicy": policy, "containers": [{ "name": "a" }] });
-            let (mut slots, parsed) = slots(spec);
-            slots[0].state = ended(code, 1);
-            let start = compute_actions(&slots, parsed, at(1)).start;
-            assert_eq!(!start.is_empty(), restarts, "{policy} {code}");
-        }
-    }
-
-    #[test]
     fn second_crash_backs_off() {
         let (mut slots, policy) = slots(json!({ "containers": [{ "name": "a" }] }));
         slots[0].state = ended(1, 1);

@@ -256,21 +256,6 @@ mod tests {
     }
 
     #[test]
-    fn plan_reads_all_volume_sources() {
-        let files = planned(json!({ "projected": { "defaultMode": 0o600, "sources": [
-            { "serviceAccountToken": { "path": "token", "audience": "x" } },
-            { "configMap": { "name": "map", "items": [{ "key": "a", "path": "sub/a", "mode": 0o400 }] } },
-            { "configMap": { "name": "none", "optional": true } },
-            { "downwardAPI": { "items": [{ "path": "namespace",
-                "fieldRef": { "fieldPath": "metadata.namespace" } }] } },
-        ] } }));
-        let expected =
-            [("token", "token for x", 0o600), ("sub/a", "1", 0o400), ("namespace", "n", 0o600)];
-        let expected = expected.map(|(path, text, mode)| (path.to_owned(), text.to_owned(), mode));
-        assert_eq!(files.unwrap(), expected);
-    }
-
-    #[test]
     fn plan_with_missing_or_unsupported_source_fails() {
         for (volume, expected) in [
             (json!({ "configMap": { "name": "no" } }), "configmap \"no\" not found"),

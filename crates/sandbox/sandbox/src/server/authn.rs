@@ -279,23 +279,4 @@ mod tests {
             [("users", "ann"), ("groups", "g"), ("uids", "u"), ("userextras", "b")]
         );
     }
-
-    #[test]
-    fn complete_adds_implied_groups() {
-        for (name, groups, expected) in [
-            ("ann", vec![], vec![AUTHENTICATED]),
-            ("ann", vec!["g"], vec!["g", AUTHENTICATED]),
-            ("system:anonymous", vec![], vec![UNAUTHENTICATED]),
-            (
-                "system:serviceaccount:a:b",
-                vec![],
-                vec!["system:serviceaccounts", "system:serviceaccounts:a", AUTHENTICATED],
-            ),
-        ] {
-            let groups = groups.into_iter().map(str::to_owned).collect();
-            let user = User { name: name.to_owned(), groups };
-            let complete = with_implied_groups(UserInfo { user, ..UserInfo::default() });
-            assert_eq!(complete.user.groups, expected, "{name}");
-        }
-    }
 }

@@ -284,31 +284,6 @@ mod tests {
     }
 
     #[test]
-    fn forbidden_names_user_verb_and_resource() {
-        for (method, path, expected) in [
-            (
-                "GET",
-                "/api/v1/namespaces/a/configmaps",
-                r#"configmaps is forbidden: User "ann" cannot list resource "configmaps" in API group "" in the namespace "a""#,
-            ),
-            (
-                "GET",
-                "/apis/apps/v1/deployments",
-                r#"deployments.apps is forbidden: User "ann" cannot list resource "deployments" in API group "apps" at the cluster scope"#,
-            ),
-            (
-                "PUT",
-                "/api/v1/nodes/x/status",
-                r#"nodes "x" is forbidden: User "ann" cannot update resource "nodes/status" in API group "" at the cluster scope"#,
-            ),
-            ("GET", "/foo", r#"forbidden: User "ann" cannot get path "/foo""#),
-        ] {
-            let attributes = RequestAttributes::new(method, path, &QueryParams::default());
-            assert_eq!(forbidden(&ann(), &attributes).message, expected);
-        }
-    }
-
-    #[test]
     fn attributes_by_method_path_and_query() {
         for (method, path, query, expected) in [
             ("GET", "/healthz", "", "get /healthz"),

@@ -186,7 +186,6 @@ fn quoted(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
-    use serde_json::json;
 
     use super::*;
 
@@ -198,36 +197,6 @@ mod tests {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media_type))]);
         parse(text.as_bytes(), &headers, verb, "ConfigMap", false)
             .map_err(|error| (error.code, error.message))
-    }
-
-    #[test]
-    fn parse_by_verb_and_media_type() {
-        let object = || json!({ "a": 1 });
-        let full = || RequestBody::Object(object());
-        let patch = |patch_type, value| RequestBody::Patch(patch_type, value);
-        let (json, yaml, text) = ("application/json", "application/yaml", r#"{"a":1}"#);
-        let strategic = "application/strategic-merge-patch+json";
-        for (verb, media_type, text, expected) in [
-            (Verb::Create, json, text, full()),
-            (Verb::Update, yaml, "a: 1", full()),
-            (Verb::Create, "Application/JSON; charset=utf-8", text, full()),
-            (Verb::Create, json, "null", RequestBody::Object(json!({}))),
-            (Verb::Get, "text/plain", "whatever", RequestBody::None),
-            (Verb::Delete, "text/plain", "", RequestBody::None),
-            (Verb::Delete, json, text, full()),
-            (Verb::Patch, "application/json-patch+json", "[]", patch(PatchType::Json, json!([]))),
-            (Verb::Patch, "application/merge-patch+json", text, patch(PatchType::Merge, object())),
-            (Verb::Patch, strategic, text, patch(PatchType::Strategic, object())),
-            (
-                Verb::Patch,
-                "application/apply-patch+yaml",
-                "a: 1",
-                patch(PatchType::Apply, object()),
-            ),
-        ] {
-            let parsed = parsed(verb, media_type, text);
-            assert_eq!(parsed, Ok(expected), "{verb:?} {media_type} {text}");
-        }
     }
 
     #[test]

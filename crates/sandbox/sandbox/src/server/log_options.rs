@@ -93,21 +93,4 @@ mod tests {
             assert_eq!(error.message, message, "{query}");
         }
     }
-
-    #[test]
-    fn options_with_all_parameters_are_parsed() {
-        let query = "container=c&follow=true&previous=false&tailLines=5&limitBytes=9&sinceSeconds=3&timestamps=1";
-        let expected = LogOptions {
-            container: Some("c".to_owned()),
-            follow: true,
-            previous: false,
-            tail_lines: Some(5),
-            limit_bytes: Some(9),
-            since_seconds: Some(3),
-            since_time: None,
-            timestamps: true,
-        };
-        assert_eq!(parse("p", &QueryParams::parse(query)), Ok(expected));
-        assert_eq!(parse("p", &QueryParams::default()), Ok(LogOptions::default()));
-    }
 }

@@ -166,20 +166,6 @@ mod tests {
     }
 
     #[test]
-    fn negotiate_of_unsupported_media_types_is_refused() {
-        for accept in [
-            "text/html",
-            "application/vnd.kubernetes.protobuf",
-            "application/json;as=Table;v=v2;g=meta.k8s.io",
-            "application/json;as=Foo;v=v1;g=meta.k8s.io",
-        ] {
-            let message =
-                "only the following media types are accepted: application/json, application/yaml";
-            assert_eq!(negotiated(accept), Err(message.to_owned()), "{accept:?}");
-        }
-    }
-
-    #[test]
     fn pretty_by_user_agent_and_query() {
         for (agent, query, expected) in [
             ("curl/8", "", true),

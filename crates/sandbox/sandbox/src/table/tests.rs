@@ -93,65 +93,6 @@ fn table_rows_have_a_cell_for_every_column() {
 }
 
 #[test]
-fn table_serializes_as_meta_v1() {
-    let catalog = Catalog::default();
-    let resource = catalog.kind("coordination.k8s.io", "Lease").unwrap();
-    let mut lease = json!({ "metadata": metadata("l"), "spec": { "holderIdentity": "me" } });
-    lease["metadata"]["resourceVersion"] = json!("7");
-    let table = Table::of_one(resource, &lease, IncludeObject::Metadata, now());
-    insta::assert_snapshot!(serde_json::to_string_pretty(&table).unwrap(), @r#"
-    {
-      "kind": "Table",
-      "apiVersion": "meta.k8s.io/v1",
-      "metadata": {
-        "resourceVersion": "7"
-      },
-      "columnDefinitions": [
-        {
-          "name": "Name",
-          "type": "string",
-          "format": "name",
-          "description": "The name of the object",
-          "priority": 0
-        },
-        {
-          "name": "Holder",
-          "type": "string",
-          "format": "",
-          "description": "",
-          "priority": 0
-        },
-        {
-          "name": "Age",
-          "type": "string",
-          "format": "",
-          "description": "",
-          "priority": 0
-        }
-      ],
-      "rows": [
-        {
-          "cells": [
-            "l",
-            "me",
-            "60m"
-          ],
-          "object": {
-            "apiVersion": "meta.k8s.io/v1",
-            "kind": "PartialObjectMetadata",
-            "metadata": {
-              "creationTimestamp": "2026-01-01T00:00:00Z",
-              "name": "l",
-              "resourceVersion": "7"
-            }
-          }
-        }
-      ]
-    }
-    "#);
-}
-
-#[test]
 fn json_path_selects_values() {
     let object = json!({
         "a": { "b": [1, 2, 3], "c.d": "dotted" },

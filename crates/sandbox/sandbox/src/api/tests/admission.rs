@@ -37,14 +37,6 @@ fn pod_create_sets_service_account_tolerations_and_priority() {
 }
 
 #[test]
-fn pod_create_without_automount_has_no_token_volume() {
-    let cluster = Cluster::new();
-    let made = cluster.made(PODS, &pod(json!({ "automountServiceAccountToken": false })));
-    assert_eq!(made["spec"]["volumes"], Value::Null);
-    assert_eq!(made["spec"]["containers"][0]["volumeMounts"], Value::Null);
-}
-
-#[test]
 fn pod_create_uses_global_default_priority_class() {
     let cluster = Cluster::new();
     let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";

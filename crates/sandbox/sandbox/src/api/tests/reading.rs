@@ -76,20 +76,3 @@ fn list_with_expired_continue_token_returns_new_token() {
     let token = expired["metadata"]["continue"].as_str().unwrap();
     assert_eq!(cluster.get(&format!("{MAPS}?continue={token}")).0, 200);
 }
-
-#[test]
-fn event_is_served_in_both_api_groups() {
-    let cluster = Cluster::new();
-    cluster.made(
-        "/api/v1/namespaces/default/events",
-        &json!({
-            "metadata": { "name": "e" }, "message": "hello", "reason": "Because",
-            "involvedObject": { "kind": "Pod", "namespace": "default", "name": "p" },
-        }),
-    );
-    let (_, newer) = cluster.get("/apis/events.k8s.io/v1/namespaces/default/events/e");
-    assert_eq!((&newer["note"], &newer["regarding"]["name"]), (&json!("hello"), &json!("p")));
-    assert_eq!(newer["apiVersion"], "events.k8s.io/v1");
-    let (_, selected) = cluster.get("/apis/events.k8s.io/v1/events?fieldSelector=regarding.name=p");
-    assert_eq!(selected["items"][0]["note"], "hello");
-}

@@ -153,38 +153,6 @@ impl Simulation {
 }
 
 #[test]
-fn first_rollout_creates_replica_set_and_reports_progress() {
-    let mut simulation = Simulation::new(deployment(2, "a", &json!({})));
-    simulation.step();
-    assert_eq!(simulation.log(), ["create 2"]);
-    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetCreated");
-    assert_eq!(simulation.condition("Available"), "False MinimumReplicasUnavailable");
-    assert_eq!(simulation.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "1");
-    let set = json!(simulation.sets[0]);
-    let hash = set["metadata"]["labels"]["pod-template-hash"].as_str().unwrap();
-    assert_eq!(set["metadata"]["name"], format!("web-{hash}"));
-    assert_eq!(set["spec"]["selector"]["matchLabels"]["pod-template-hash"], hash);
-    assert_eq!(set["spec"]["template"]["metadata"]["labels"]["pod-template-hash"], hash);
-    assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/desired-replicas"], "2");
-    assert_eq!(set["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"], "3");
-
-    simulation.observe(0, 1);
-    simulation.step();
-    assert_eq!(simulation.condition("Progressing"), "True ReplicaSetUpdated");
-    simulation.observe(0, 2);
-    simulation.step();
-    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
-    assert_eq!(simulation.condition("Available"), "True MinimumReplicasAvailable");
-    assert_eq!(
-        json!(simulation.deployment.status)["updatedReplicas"],
-        2,
-        "{}",
-        json!(simulation.deployment.status)
-    );
-    assert_eq!(simulation.step().actions, []);
-}
-
-#[test]
 fn rolling_update_replaces_pods_within_limits() {
     for (replicas, surge, unavailable, expected) in [
         (
@@ -250,43 +218,6 @@ fn rollout_without_available_pods_stops() {
 }
 
 #[test]
-fn recreate_waits_for_old_pods_to_terminate() {
-    let recreate = json!({ "spec": { "strategy": { "type": "Recreate" } } });
-    let mut simulation = Simulation::new(deployment(3, "a", &recreate));
-    simulation.settle();
-    simulation.log();
-    simulation.image("b");
-    simulation.step();
-    assert_eq!(simulation.log(), ["1 3->0"]);
-    simulation.step();
-    assert_eq!(simulation.log(), [] as [&str; 0], "the pods are still counted");
-    simulation.observe(0, 0);
-    simulation.step_at(now(), true);
-    assert_eq!(simulation.log(), [] as [&str; 0], "a pod still runs");
-    simulation.step();
-    assert_eq!(simulation.log(), ["create 3"]);
-}
-
-#[test]
-fn scaling_keeps_revision() {
-    let mut simulation = Simulation::new(deployment(3, "a", &json!({})));
-    simulation.settle();
-    simulation.log();
-    simulation.change(&json!({ "spec": { "replicas": 5 } }));
-    simulation.step();
-    assert_eq!(simulation.log(), ["1 3->5"]);
-    simulation.change(&json!({ "spec": { "replicas": 0 } }));
-    simulation.step();
-    assert_eq!(simulation.log(), ["1 5->0"]);
-    simulation.settle();
-    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
-    simulation.change(&json!({ "spec": { "replicas": 2 } }));
-    simulation.log();
-    simulation.settle();
-    assert_eq!(simulation.log(), ["1 0->2"]);
-}
-
-#[test]
 fn scaling_during_rollout_is_proportional() {
     let mut simulation = Simulation::new(deployment(10, "a", &strategy(&json!(3), &json!(2))));
     simulation.settle();
@@ -320,21 +251,6 @@ fn paused_deployment_scales_without_rollout() {
     simulation.settle();
     assert_eq!(simulation.log(), ["create 1", "1 3->2", "2 1->2", "1 2->1", "2 2->3", "1 1->0"]);
     assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
-}
-
-#[test]
-fn rollback_reuses_replica_set_with_newest_revision() {
-    let mut simulation = Simulation::new(deployment(1, "a", &json!({})));
-    simulation.settle();
-    simulation.image("b");
-    simulation.settle();
-    assert_eq!(simulation.revisions(), [1, 2]);
-    simulation.image("a");
-    simulation.settle();
-    assert_eq!(simulation.revisions(), [3, 2]);
-    let annotations = json!(simulation.sets[0].metadata.annotations);
-    assert_eq!(annotations["deployment.kubernetes.io/revision-history"], "1");
-    assert_eq!(simulation.deployment.metadata.annotations.as_ref().unwrap()[REVISION], "3");
 }
 
 #[test]

@@ -74,34 +74,6 @@ fn plan_without_owner_propagates_by_finalizer() {
 }
 
 #[test]
-fn plan_of_deleting_object_handles_dependents() {
-    let blocking = node("y", &["x"], &json!({}));
-    let free = node("z", &[], &json!({ "ownerReferences": [owner("x", false)] }));
-    let orphan = |uid: &str| GarbageAction::Orphan(uid.to_owned());
-    for (finalizer, dependents, expected) in [
-        (FOREGROUND, &[&blocking][..], vec![]),
-        (FOREGROUND, &[&blocking, &free], vec![]),
-        (FOREGROUND, &[&free], vec![GarbageAction::RemoveFinalizer(FOREGROUND)]),
-        (FOREGROUND, &[], vec![GarbageAction::RemoveFinalizer(FOREGROUND)]),
-        (
-            ORPHAN,
-            &[&blocking, &free],
-            vec![orphan("y"), orphan("z"), GarbageAction::RemoveFinalizer(ORPHAN)],
-        ),
-        (ORPHAN, &[], vec![GarbageAction::RemoveFinalizer(ORPHAN)]),
-        ("other", &[&blocking], vec![]),
-    ] {
-        let subject = node("x", &["o"], &deleting(finalizer));
-        let names: Vec<_> = dependents.iter().map(|it| &it.uid).collect();
-        assert_eq!(
-            plan(&subject, &[OwnerState::Dangling], dependents),
-            expected,
-            "{finalizer} {names:?}"
-        );
-    }
-}
-
-#[test]
 fn plan_with_cycle_unblocks_dependents() {
     let dependent = node("y", &["x"], &deleting(FOREGROUND));
     let subject = node("x", &["y"], &json!({}));

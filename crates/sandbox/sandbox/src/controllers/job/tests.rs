@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::plan::{Backoff, JobAction, JobPlan, after_finish, plan};
+use super::plan::{Backoff, JobAction, JobPlan, plan};
 use super::status::{JobEvent, is_finished};
 use super::tracking::{FINALIZER, is_tracked};
 use crate::controllers::pod;
@@ -148,60 +148,6 @@ impl Simulation {
 }
 
 #[test]
-fn job_with_succeeded_pod_completes() {
-    let mut simulation = Simulation::new(job(&json!({})));
-    simulation.settle();
-    assert_eq!(simulation.numbers(), (1, 0, 0));
-    assert_eq!(simulation.conditions(), [] as [&str; 0]);
-    assert_eq!(json!(simulation.job.status)["startTime"], START);
-    simulation.now = after(5);
-    simulation.end(0, "Succeeded");
-    simulation.step();
-    assert_eq!(simulation.numbers(), (0, 0, 0), "it is noted, and not counted yet");
-    assert_eq!(
-        json!(simulation.job.status)["uncountedTerminatedPods"],
-        json!({ "succeeded": ["p1"] })
-    );
-    assert_eq!(simulation.conditions(), ["SuccessCriteriaMet=True CompletionsReached"]);
-    simulation.step();
-    assert_eq!(simulation.numbers(), (0, 1, 0));
-    assert_eq!(
-        simulation.conditions(),
-        ["SuccessCriteriaMet=True CompletionsReached", "Complete=True CompletionsReached"]
-    );
-    assert_eq!(json!(simulation.job.status)["completionTime"], "2026-01-01T00:00:05Z");
-    assert_eq!(simulation.events, [JobEvent::Completed]);
-}
-
-#[test]
-fn parallelism_limits_active_pods() {
-    let cases: &[(Value, &[&str], usize, usize)] = &[
-        (json!({ "parallelism": 3, "completions": 5 }), &[], 3, 3),
-        (json!({ "parallelism": 3, "completions": 2 }), &[], 2, 2),
-        (json!({ "parallelism": 0, "completions": 2 }), &[], 0, 0),
-        (json!({ "parallelism": 3, "completions": 5 }), &["Succeeded"], 3, 4),
-        (json!({ "parallelism": 3, "completions": 3 }), &["Succeeded"], 2, 3),
-        (json!({ "parallelism": 2, "completions": 0 }), &[], 0, 0),
-        (json!({ "parallelism": 2, "completions": "none" }), &[], 2, 2),
-        (json!({ "parallelism": 2, "completions": "none" }), &["Succeeded"], 1, 2),
-        (json!({ "parallelism": 2, "completions": "none" }), &["Succeeded", "Failed"], 0, 2),
-    ];
-    for (spec, ends, active, created) in cases {
-        let mut simulation = Simulation::new(job(spec));
-        simulation.settle();
-        for phase in *ends {
-            simulation.end(0, phase);
-            simulation.settle();
-        }
-        assert_eq!(
-            (simulation.active(), simulation.created),
-            (*active, *created),
-            "{spec} {ends:?}"
-        );
-    }
-}
-
-#[test]
 fn job_without_completions_completes_after_first_success() {
     let mut simulation = Simulation::new(job(&json!({ "parallelism": 2, "completions": "none" })));
     simulation.settle();
@@ -212,36 +158,6 @@ fn job_without_completions_completes_after_first_success() {
     simulation.settle();
     assert_eq!(simulation.numbers(), (0, 1, 1));
     assert!(is_finished(&simulation.job));
-}
-
-#[test]
-fn failures_back_off_until_limit() {
-    let mut simulation = Simulation::new(job(&json!({ "backoffLimit": 2 })));
-    simulation.settle();
-    simulation.end(0, "Failed");
-    simulation.settle();
-    assert_eq!((simulation.created, simulation.numbers()), (1, (0, 0, 1)));
-    assert_eq!(simulation.step().requeue_at, Some(after(10)));
-    simulation.now = after(10);
-    simulation.settle();
-    assert_eq!(simulation.created, 2);
-    simulation.end(0, "Failed");
-    simulation.settle();
-    assert_eq!(simulation.step().requeue_at, Some(after(30)));
-    simulation.now = after(30);
-    simulation.settle();
-    simulation.end(0, "Failed");
-    simulation.settle();
-    assert_eq!((simulation.created, simulation.numbers()), (3, (0, 0, 3)));
-    assert_eq!(
-        simulation.conditions(),
-        ["FailureTarget=True BackoffLimitExceeded", "Failed=True BackoffLimitExceeded"]
-    );
-    let message = "Job has reached the specified backoff limit";
-    assert_eq!(
-        simulation.events,
-        [JobEvent::Failed("BackoffLimitExceeded".into(), message.into())]
-    );
 }
 
 #[test]
@@ -264,27 +180,6 @@ fn container_restarts_count_against_backoff_limit() {
         simulation.settle();
         assert_eq!(is_finished(&simulation.job), fails, "{limit} {restarts} {policy}");
     }
-}
-
-#[test]
-fn active_deadline_fails_job_and_deletes_pods() {
-    let mut simulation = Simulation::new(job(
-        &json!({ "parallelism": 2, "completions": 2, "activeDeadlineSeconds": 30 }),
-    ));
-    assert_eq!(simulation.step().requeue_at, Some(after(30)));
-    simulation.now = after(29);
-    simulation.settle();
-    assert_eq!(simulation.numbers(), (2, 0, 0));
-    simulation.now = after(30);
-    simulation.step();
-    assert_eq!(simulation.conditions(), ["FailureTarget=True DeadlineExceeded"]);
-    assert_eq!(json!(simulation.job.status)["terminating"], 2);
-    simulation.settle();
-    assert_eq!(simulation.numbers(), (0, 0, 2));
-    assert_eq!(
-        simulation.conditions(),
-        ["FailureTarget=True DeadlineExceeded", "Failed=True DeadlineExceeded"]
-    );
 }
 
 #[test]
@@ -343,21 +238,6 @@ fn deleting_job_creates_no_pods_but_counts() {
     simulation.end(0, "Succeeded");
     simulation.settle();
     assert_eq!((simulation.created, simulation.numbers()), (1, (0, 1, 0)));
-}
-
-#[test]
-fn finished_job_expires_after_ttl() {
-    for (ttl, expected) in
-        [(json!(null), None), (json!(0), Some(after(7))), (json!(60), Some(after(67)))]
-    {
-        let mut simulation = Simulation::new(job(&json!({ "ttlSecondsAfterFinished": ttl })));
-        simulation.settle();
-        simulation.now = after(7);
-        simulation.end(0, "Succeeded");
-        simulation.settle();
-        let (marked, expires) = after_finish(&simulation.job, &simulation.pods);
-        assert_eq!((marked.len(), expires), (0, expected), "{ttl}");
-    }
 }
 
 proptest! {

@@ -52,45 +52,6 @@ fn images(pods: &[Arc<Value>]) -> BTreeSet<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deployment_rolls_out_and_back() {
-    let cluster = Cluster::new(&["a", "b"]).await;
-    cluster.create("apps/v1", "Deployment", &deployment(4, "runs"));
-    cluster.wait_until("the rollout", is_rolled_out).await;
-    let nodes = cluster
-        .list("Pod")
-        .iter()
-        .map(|pod| pod["spec"]["nodeName"].to_string())
-        .collect::<Vec<_>>();
-    assert_eq!(nodes.iter().filter(|node| *node == "\"a\"").count(), 2, "{nodes:?}");
-
-    let image = |image: &str| json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": image }] } } } });
-    cluster.patch("Deployment", "web", image("also-runs"));
-    cluster.wait_until("the second rollout", is_rolled_out).await;
-    cluster.wait_until("the end of old pods", |it| it.list("Pod").len() == 4).await;
-    assert_eq!(images(&cluster.list("Pod")), BTreeSet::from(["also-runs".to_owned()]));
-    assert_eq!(cluster.list("ReplicaSet").len(), 2);
-    let web = cluster.get("Deployment", "web");
-    assert_eq!(web["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "2");
-
-    cluster.patch("Deployment", "web", image("hangs"));
-    cluster.pass(700).await;
-    let web = cluster.get("Deployment", "web");
-    assert_eq!(condition(&web, "Progressing"), "False ProgressDeadlineExceeded");
-    assert_eq!(condition(&web, "Available"), "True MinimumReplicasAvailable");
-
-    cluster.patch("Deployment", "web", image("runs"));
-    cluster.wait_until("the way back", is_rolled_out).await;
-    let web = cluster.get("Deployment", "web");
-    assert_eq!(web["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "4");
-    assert_eq!(cluster.list("ReplicaSet").len(), 3);
-
-    cluster.delete("Deployment", "web", Propagation::Foreground);
-    cluster.wait_until("the end", |it| it.find("Deployment", "web").is_none()).await;
-    cluster.wait_until("the end of pods", |it| it.list("Pod").is_empty()).await;
-    assert_eq!(cluster.list("ReplicaSet"), [] as [Arc<Value>; 0]);
-}
-
-#[tokio::test(start_paused = true)]
 async fn daemon_set_runs_on_each_node() {
     let cluster = Cluster::new(&["a", "b"]).await;
     let set = json!({ "metadata": { "name": "agent" }, "spec": {

@@ -33,53 +33,6 @@ fn five() -> Store {
 }
 
 #[test]
-fn list_is_sorted_as_in_etcd() {
-    let store = Store::default();
-    for (namespace, name) in [("a", "z"), ("a-b", "y"), ("a", "b"), ("a.c", "x"), ("b", "a")] {
-        put_in(&store, namespace, name, "x");
-    }
-    let all = list(&store, &ListOptions::default()).unwrap();
-    assert_eq!(names(&all), ["y", "x", "b", "z", "a"]);
-    assert_eq!((all.revision, all.continue_token, all.remaining), (6, None, None));
-    let one = Selection::in_namespace("a");
-    let one = store.list(&configmaps(), &one, &ListOptions::default()).unwrap();
-    assert_eq!(names(&one), ["b", "z"]);
-    let none = store.list(&ResourceKey::new("", "pods"), &Selection::default(), &query("", "", 1));
-    let nothing = List { items: vec![], revision: 6, continue_token: None, remaining: None };
-    assert_eq!(none, Ok(nothing));
-}
-
-#[test]
-fn pages_have_one_revision() {
-    let store = five();
-    let first = list(&store, &query("", "", 2)).unwrap();
-    assert_eq!((names(&first), first.remaining), (vec!["a", "b"], Some(3)));
-    delete(&store, "c");
-    put(&store, "bb", "x");
-    put(&store, "d", "z");
-    let token = first.continue_token.unwrap();
-    let second = list(&store, &continued(&token, 2)).unwrap();
-    assert_eq!((names(&second), second.remaining, second.revision), (vec!["c", "d"], Some(1), 6));
-    assert_eq!(second.items[1]["metadata"]["labels"]["app"], "y");
-    let third = list(&store, &continued(&second.continue_token.unwrap(), 2)).unwrap();
-    assert_eq!((names(&third), third.remaining), (vec!["e"], None));
-    assert_eq!(third.continue_token, None);
-    let rest = list(&store, &continued(&token, 0)).unwrap();
-    assert_eq!(names(&rest), ["c", "d", "e"]);
-}
-
-#[test]
-fn pages_with_selector() {
-    let store = five();
-    let labelled = labelled("app=x");
-    let first = store.list(&configmaps(), &labelled, &query("", "", 2)).unwrap();
-    assert_eq!((names(&first), first.remaining), (vec!["a", "c"], None));
-    let token = first.continue_token.expect("there may be more behind it");
-    let second = store.list(&configmaps(), &labelled, &continued(&token, 2)).unwrap();
-    assert_eq!((names(&second), &second.continue_token), (vec![], &None));
-}
-
-#[test]
 fn list_by_name_has_one_page() {
     let store = five();
     let of = |selection| store.list(&configmaps(), &selection, &query("", "", 1)).unwrap();
@@ -140,27 +93,6 @@ fn history_evicts_oldest_changes() {
     let expired = Err(ReadError::ListExpired { requested: 2, oldest: 3 });
     assert_eq!(list(&store, &query("2", "Exact", 0)), expired);
     assert_eq!(names(&list(&store, &query("3", "Exact", 0)).unwrap()), ["a", "b"]);
-}
-
-#[test]
-fn query_errors() {
-    let of = |resource_version, resource_version_match, continue_token| {
-        let limit = 0;
-        let query = ListQuery { resource_version, resource_version_match, continue_token, limit };
-        ListOptions::parse(&query).unwrap_err().to_string()
-    };
-    let events = [
-        of("x", "", ""),
-        of("-1", "", ""),
-        of("", "Exact", ""),
-        of("0", "Exact", ""),
-        of("5", "exact", ""),
-        of("5", "Exact", "token"),
-        of("5", "", "token"),
-        WatchFrom::parse("x", "").unwrap_err().to_string(),
-        WatchFrom::parse("5", "Exact").unwrap_err().to_string(),
-    ];
-    insta::assert_snapshot!(events.join("\n"));
 }
 
 #[test]

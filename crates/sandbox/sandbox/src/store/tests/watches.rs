@@ -12,57 +12,6 @@ fn everything(store: &Store) -> Watcher {
 }
 
 #[test]
-fn watch_from_beginning_and_from_revision() {
-    let store = Store::default();
-    put(&store, "b", "x");
-    put(&store, "a", "x");
-    let mut everything = everything(&store);
-    let mut since = watch(&store, Selection::default(), WatchFrom::After(2));
-    put(&store, "b", "y");
-    delete(&store, "a");
-    put(&store, "a", "z");
-    let later = ["MODIFIED b=y@4", "DELETED a=x@5", "ADDED a=z@6"];
-    let events = drain_events(&mut everything);
-    assert_eq!(events[..2], ["ADDED a=x@3", "ADDED b=x@2"]);
-    assert_eq!(events[2..], later);
-    let events = drain_events(&mut since);
-    assert_eq!(events[..1], ["ADDED a=x@3"]);
-    assert_eq!(events[1..], later);
-}
-
-#[test]
-fn watch_with_selector_reports_changes_of_selection() {
-    let store = Store::default();
-    let mut watcher = watch(&store, labelled("app=x"), WatchFrom::Everything);
-    for app in ["y", "x", "z", "x"] {
-        put(&store, "a", app);
-    }
-    let object = json!({ "metadata": { "name": "a", "labels": { "app": "x" } }, "data": {} });
-    store.update(&key("n", "a"), object, None).unwrap();
-    delete(&store, "a");
-    put(&store, "a", "y");
-    delete(&store, "a");
-    let expected =
-        ["ADDED a=x@3", "DELETED a=x@4", "ADDED a=x@5", "MODIFIED a=x@6", "DELETED a=x@7"];
-    assert_eq!(drain_events(&mut watcher), expected);
-}
-
-#[test]
-fn watch_excludes_other_namespaces_names_and_resources() {
-    let store = Store::default();
-    let mut in_n = watch(&store, Selection::in_namespace("n"), WatchFrom::Everything);
-    let mut named_a = watch(&store, named(None, "a"), WatchFrom::Everything);
-    put_in(&store, "m", "a", "x");
-    put_in(&store, "n2", "b", "x");
-    put(&store, "c", "x");
-    store
-        .create(&Key::new(&ResourceKey::new("", "secrets"), Some("n"), "a").unwrap(), json!({}))
-        .unwrap();
-    assert_eq!(drain_events(&mut in_n), ["ADDED c=x@4"]);
-    assert_eq!(drain_events(&mut named_a), ["ADDED a=x@2"]);
-}
-
-#[test]
 fn watch_of_expired_revision_is_refused() {
     let store = Store::new(2);
     for name in ["a", "b", "c", "d"] {

@@ -1,9 +1,9 @@
 //! Authentication.
 
 use anyhow::Result;
-use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
-use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::{Api, ListParams, PostParams};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -36,39 +36,6 @@ async fn certificate_identifies_user_and_no_credentials_are_anonymous() -> Resul
     let bad = request("GET", "/version", &["Authorization: Bearer nonsense"], "");
     let response = raw::send_as(&test.sandbox, None, &bad).await?;
     assert_eq!((response.status, response.message().as_str()), (401, "Unauthorized"));
-    Ok(())
-}
-
-#[tokio::test]
-async fn token_is_valid_until_service_account_is_deleted() -> Result<()> {
-    let test = start().await?;
-    let client = test.client();
-    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), "default");
-    let robot = object(json!({ "metadata": { "name": "robot" } }))?;
-    accounts.create(&PostParams::default(), &robot).await?;
-    let token_request: TokenRequest =
-        object(json!({ "metadata": {}, "spec": { "audiences": [] } }))?;
-    let token =
-        accounts.create_token_request("robot", &PostParams::default(), &token_request).await?;
-    let token = token.status.map(|status| status.token).unwrap_or_default();
-
-    let header = format!("Authorization: Bearer {token}");
-    let body = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}"#;
-    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let who = request("POST", path, &[&header, "Content-Type: application/json"], body);
-    let response = raw::send_as(&test.sandbox, None, &who).await?;
-    let user = &response.json()["status"]["userInfo"];
-    assert_eq!(user["username"], "system:serviceaccount:default:robot");
-    assert_eq!(
-        user["groups"],
-        json!(["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"])
-    );
-
-    accounts.delete("robot", &DeleteParams::default()).await?;
-    assert_eq!(raw::send_as(&test.sandbox, None, &who).await?.status, 401);
-    // A new ServiceAccount with the same name has another UID.
-    accounts.create(&PostParams::default(), &robot).await?;
-    assert_eq!(raw::send_as(&test.sandbox, None, &who).await?.status, 401);
     Ok(())
 }
 

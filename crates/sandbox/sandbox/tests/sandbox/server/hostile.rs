@@ -11,38 +11,21 @@ use super::{admin, start, start_with};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "Content-Type: application/json";
-const UNRECOGNIZED: &str = "the object provided is unrecognized (must be of type ConfigMap)";
 
 #[tokio::test]
-async fn invalid_bodies_are_refused() -> Result<()> {
+async fn yaml_bomb_is_refused() -> Result<()> {
     let test = start().await?;
-    let deep = format!("{}1{}", r#"{"a":"#.repeat(20_000), "}".repeat(20_000));
     // Nine to the power of nine items.
     let levels = ('b'..='j').zip('a'..).map(|(name, before)| {
         let nine = vec![format!("*{before}"); 9].join(",");
         format!("{name}: &{name} [{nine}]")
     });
-    let yaml_bomb = format!("a: &a [x]\n{}", levels.collect::<Vec<_>>().join("\n"));
-    let unknown = "the body of the request was in an unknown format";
-    let yaml = "Content-Type: application/yaml";
-    for (method, path, header, body, status, message) in [
-        ("POST", CONFIG_MAPS, JSON, "{", 400, UNRECOGNIZED),
-        ("POST", CONFIG_MAPS, JSON, "", 400, UNRECOGNIZED),
-        ("POST", CONFIG_MAPS, JSON, "[]", 400, UNRECOGNIZED),
-        ("POST", CONFIG_MAPS, JSON, "\u{0}", 400, UNRECOGNIZED),
-        ("POST", CONFIG_MAPS, JSON, &deep, 400, UNRECOGNIZED),
-        ("POST", CONFIG_MAPS, yaml, &yaml_bomb, 400, UNRECOGNIZED),
-        ("POST", CONFIG_MAPS, yaml, "a: b: c", 400, UNRECOGNIZED),
-        ("POST", CONFIG_MAPS, "Content-Type: text/plain", "x", 415, unknown),
-        ("POST", CONFIG_MAPS, "Content-Type: ;;;", "x", 415, unknown),
-        ("PATCH", "/api/v1/namespaces/default", JSON, "{}", 415, "Unsupported Media Type"),
-        ("DELETE", "/api/v1/namespaces/default", JSON, "{", 500, "couldn't get version/kind"),
-    ] {
-        let response = raw::send(&test.sandbox, &request(method, path, &[header], body)).await?;
-        assert_eq!(response.status, status, "{method} {header} {body:.40}: {response:?}");
-        assert!(response.message().contains(message), "{body:.40}: {}", response.message());
-        assert_eq!(response.json()["kind"], "Status");
-    }
+    let body = format!("a: &a [x]\n{}", levels.collect::<Vec<_>>().join("\n"));
+    let request = request("POST", CONFIG_MAPS, &["Content-Type: application/yaml"], &body);
+    let response = raw::send(&test.sandbox, &request).await?;
+    assert_eq!(response.status, 400, "{response:?}");
+    let unrecognized = "the object provided is unrecognized (must be of type ConfigMap)";
+    assert!(response.message().contains(unrecognized), "{}", response.message());
     assert_still_serves(&test).await
 }
 
@@ -62,54 +45,6 @@ async fn bodies_above_the_limit_are_refused() -> Result<()> {
     );
     let response = raw::send(&test.sandbox, chunked.as_bytes()).await?;
     assert_eq!(response.status, 413);
-    assert_still_serves(&test).await
-}
-
-#[tokio::test]
-async fn invalid_paths_and_parameters_are_refused() -> Result<()> {
-    let test = start().await?;
-    let long_path = format!("/{}", "a".repeat(5000));
-    let long_query = format!("{CONFIG_MAPS}?labelSelector={}", "a".repeat(30_000));
-    let many = format!("{CONFIG_MAPS}?labelSelector={}", vec!["a%3Db"; 5000].join("%2C"));
-    for (path, statuses) in [
-        ("/api/v1/namespaces/default/configmaps/%zz", &[400][..]),
-        ("/api/v1/namespaces/default/configmaps/%", &[400]),
-        ("/api/v1/namespaces/default/configmaps/..", &[400, 404]),
-        ("/api/v1/namespaces/default/configmaps/%2e%2e", &[400]),
-        ("/api/v1/namespaces/default/configmaps/%00", &[404]),
-        ("/api/v1/namespaces/default/configmaps/a/b/c/d", &[404]),
-        ("//", &[404]),
-        (&long_path, &[404]),
-        (&long_query, &[400]),
-        (&many, &[400]),
-        ("/api/v1/namespaces/default/configmaps?labelSelector=%2C%2C%3D", &[400]),
-        ("/api/v1/namespaces/default/configmaps?fieldSelector=spec.no%3Dx", &[400]),
-        ("/api/v1/namespaces/default/configmaps?limit=many", &[400]),
-        ("/api/v1/namespaces/default/configmaps?continue=nonsense", &[400]),
-        ("/api/v1/namespaces/default/configmaps?resourceVersion=x", &[400, 500]),
-        ("/api/v1/watch/configmaps", &[404]),
-        ("/openapi/v2", &[404]),
-        ("/apis/nothing", &[404]),
-        ("/nothing", &[404]),
-    ] {
-        let response = raw::send(&test.sandbox, &request("GET", path, &[], "")).await?;
-        assert!(
-            statuses.contains(&response.status),
-            "{path:.60}: {} {}",
-            response.status,
-            response.body
-        );
-    }
-    for (method, path, status) in [
-        ("HEAD", CONFIG_MAPS, 405),
-        ("OPTIONS", CONFIG_MAPS, 405),
-        ("FOO", CONFIG_MAPS, 405),
-        ("POST", "/api/v1/namespaces/default/configmaps/x", 405),
-        ("PUT", CONFIG_MAPS, 405),
-    ] {
-        let response = raw::send(&test.sandbox, &request(method, path, &[], "")).await?;
-        assert_eq!(response.status, status, "{method} {path}");
-    }
     assert_still_serves(&test).await
 }
 
