@@ -15,7 +15,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
 use super::kinds::{TestKind, WriteStep, config_map_content, gadget_content, gadget_schema, steps};
-use super::scripts::{config_map_scripts, deployment_script, gadget_scripts};
+use super::scripts::{config_map_scripts, gadget_scripts};
 
 /// A sequence takes many requests, a case of a property test none.
 const CASES_PER_SEQUENCE: u32 = 4;
@@ -32,35 +32,6 @@ async fn apply_of_config_maps_matches_api_server() -> Result<()> {
     let test_kind = TestKind::config_map();
     let api = api(&cluster, namespace.name(), &test_kind);
     run_all(&api, &test_kind, config_map_content, config_map_scripts()).await
-}
-
-/// Compares only applied fields, because the server adds fields of other managers.
-#[tokio::test]
-#[ignore = "needs a cluster: cargo xtask test"]
-async fn ownership_of_deployments_matches_api_server() -> Result<()> {
-    let cluster = TestCluster::shared().await?;
-    let namespace = cluster.namespace("apply").await?;
-    let test_kind = TestKind::deployment();
-    let api = api(&cluster, namespace.name(), &test_kind);
-    let mut live = None;
-    for (number, step) in deployment_script().iter().enumerate() {
-        let theirs = run_on_server(&api, &test_kind, "d", step, live.is_some()).await?;
-        let here = run_in_process(live.as_ref(), &test_kind, "d", step, write_second(&theirs));
-        let (theirs, ours) = (comparable(&theirs), comparable(&here));
-        let applied = |shown: &Value| {
-            let entries = shown["metadata"]["managedFields"].as_array().into_iter().flatten();
-            let applied = entries.filter(|entry| entry["operation"] == "Apply");
-            let applied = applied.map(|entry| without_structures(&entry["fieldsV1"]));
-            json!([shown["causes"], applied.collect::<Vec<_>>()])
-        };
-        let difference = json_patch::diff(&applied(&theirs), &applied(&ours));
-        ensure!(
-            difference.is_empty(),
-            "after step {number}, the server has {theirs}; ours differs: {difference}"
-        );
-        live = here.ok().or(live);
-    }
-    Ok(())
 }
 
 #[tokio::test]
@@ -309,13 +280,6 @@ fn comparable(outcome: &StepResult) -> Value {
             json!({ "causes": causes, "message": message })
         }
     }
-}
-
-/// Removes the ownership of structures. The schema of built-in kinds cannot tell all structures
-/// from maps.
-fn without_structures(fields: &Value) -> Value {
-    let fields = fields.as_object().into_iter().flatten().filter(|(name, _)| *name != ".");
-    fields.map(|(name, inside)| (name.clone(), without_structures(inside))).collect()
 }
 
 fn sort(list: Option<&mut Value>) {

@@ -23,11 +23,6 @@ impl TestKind {
         Self { api_version: "v1".to_owned(), kind: "ConfigMap", schema }
     }
 
-    pub(crate) fn deployment() -> Self {
-        let schema = Schema::builtin("apps", "Deployment").expect("the table knows it");
-        Self { api_version: "apps/v1".to_owned(), kind: "Deployment", schema }
-    }
-
     pub(crate) fn gadget() -> Self {
         Self::gadget_in_group("fairway.dev")
     }
