@@ -80,7 +80,8 @@ async fn compare_all(client: &Client) -> Result<()> {
 /// Compares tables. The rows include their objects, so that both sides show the same state.
 async fn compare(client: &Client, resource: &Resource, path: &str) -> Result<Vec<String>> {
     let theirs = get(client, &format!("{path}?includeObject=Object"), TABLE).await?;
-    let rows = theirs["rows"].as_array().context("rows")?;
+    // A list without CRDs has no rows at all, not an empty list.
+    let rows = theirs["rows"].as_array().map_or(&[][..], Vec::as_slice);
     let objects: Vec<_> = rows.iter().map(|row| &row["object"]).collect();
     let ours =
         Table::of(resource, objects, theirs["metadata"].clone(), IncludeObject::Object, now());
