@@ -57,6 +57,8 @@ pub enum Phase {
 /// State that the probes report.
 #[derive(Clone)]
 pub struct Operations {
+    /// Metrics of the leader, whose watches decide `/healthz`.
+    pub metrics: Arc<Metrics>,
     /// Phase, for `/readyz`.
     pub phase: watch::Receiver<Phase>,
     /// Shutdown signal: `/readyz` fails after it.
@@ -198,8 +200,11 @@ mod tests {
 
     #[tokio::test]
     async fn probe_responds_to_each_path() {
-        let operations =
-            |phase| Operations { phase: watch::channel(phase).1, stop: CancellationToken::new() };
+        let operations = |phase| Operations {
+            metrics: Arc::default(),
+            phase: watch::channel(phase).1,
+            stop: CancellationToken::new(),
+        };
         for (path, phase, expected) in [
             ("/healthz", Phase::Waiting, (200, "ok")),
             ("/readyz", Phase::Leading, (200, "ok")),

@@ -67,7 +67,8 @@ pub async fn run(
         endpoint::start(endpoint, content, endpoints.clone())?;
     }
     if let Some(address) = settings.probes {
-        let operations = Operations { phase: phase_receiver, stop: stop.clone() };
+        let operations =
+            Operations { metrics: Arc::clone(&metrics), phase: phase_receiver, stop: stop.clone() };
         endpoint::start_probes(address, operations, endpoints.clone());
     }
     let (own, own_content) = (Arc::new(own), Arc::new(own_content));

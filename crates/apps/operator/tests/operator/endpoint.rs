@@ -143,7 +143,8 @@ async fn metrics_over_plain_http() -> Result<()> {
 /// Starts the endpoint for probes.
 async fn probes() -> Result<(SocketAddr, watch::Sender<Phase>, EndpointTasks)> {
     let (phase, receiver) = watch::channel(Phase::Waiting);
-    let operations = Operations { phase: receiver, stop: CancellationToken::new() };
+    let stop = CancellationToken::new();
+    let operations = Operations { metrics: Arc::default(), phase: receiver, stop };
     let tasks = EndpointTasks::default();
     let mut bound = start_probes(loopback(), operations, tasks.clone());
     let address = bound.wait_for(Option::is_some).await?.context("no address")?;

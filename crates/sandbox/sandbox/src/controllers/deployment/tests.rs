@@ -235,6 +235,28 @@ fn scaling_during_rollout_is_proportional() {
 }
 
 #[test]
+<<<<<<< HEAD
+=======
+fn paused_deployment_scales_without_rollout() {
+    let mut simulation = Simulation::new(deployment(2, "a", &json!({})));
+    simulation.settle();
+    simulation.log();
+    simulation.change(&json!({ "spec": { "paused": true } }));
+    simulation.image("b");
+    simulation.settle();
+    assert_eq!(simulation.log(), [] as [&str; 0]);
+    assert_eq!(simulation.condition("Progressing"), "Unknown DeploymentPaused");
+    simulation.change(&json!({ "spec": { "replicas": 3 } }));
+    simulation.settle();
+    assert_eq!(simulation.log(), ["1 2->3"]);
+    simulation.change(&json!({ "spec": { "paused": false } }));
+    simulation.settle();
+    assert_eq!(simulation.log(), ["create 1", "1 3->2", "2 1->2", "1 2->1", "2 2->3", "1 1->0"]);
+    assert_eq!(simulation.condition("Progressing"), "True NewReplicaSetAvailable");
+}
+
+#[test]
+>>>>>>> less-sandbox
 fn revision_history_limit_deletes_oldest_replica_sets() {
     let mut simulation =
         Simulation::new(deployment(1, "0", &json!({ "spec": { "revisionHistoryLimit": 2 } })));

@@ -5,7 +5,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::plan::{Backoff, JobAction, JobPlan, plan};
+<<<<<<< HEAD
 use super::status::is_finished;
+=======
+use super::status::{JobEvent, is_finished};
+>>>>>>> less-sandbox
 use super::tracking::{FINALIZER, is_tracked};
 use crate::controllers::pod;
 
@@ -172,6 +176,29 @@ fn container_restarts_count_against_backoff_limit() {
 }
 
 #[test]
+<<<<<<< HEAD
+=======
+fn suspended_job_has_no_pods_and_no_start_time() {
+    let mut simulation =
+        Simulation::new(job(&json!({ "suspend": true, "activeDeadlineSeconds": 30 })));
+    simulation.settle();
+    assert_eq!(simulation.created, 0);
+    assert_eq!(json!(simulation.job.status)["startTime"], json!(null));
+    assert_eq!(simulation.conditions(), ["Suspended=True JobSuspended"]);
+    simulation.now = after(100);
+    simulation.change(&json!({ "suspend": false }));
+    simulation.settle();
+    assert_eq!(simulation.numbers(), (1, 0, 0));
+    assert_eq!(json!(simulation.job.status)["startTime"], "2026-01-01T00:01:40Z");
+    assert_eq!(simulation.conditions(), ["Suspended=False JobResumed"]);
+    simulation.change(&json!({ "suspend": true }));
+    simulation.settle();
+    assert_eq!((simulation.active(), simulation.numbers()), (0, (0, 0, 0)), "no pod has failed");
+    assert_eq!(simulation.events, [JobEvent::Suspended, JobEvent::Resumed, JobEvent::Suspended]);
+}
+
+#[test]
+>>>>>>> less-sandbox
 fn discarded_pods_do_not_count() {
     let mut simulation = Simulation::new(job(&json!({ "parallelism": 3, "completions": 10 })));
     simulation.settle();

@@ -42,6 +42,45 @@ fn is_rolled_out(cluster: &Cluster) -> bool {
         && web["status"]["updatedReplicas"] == web["status"]["replicas"]
 }
 
+<<<<<<< HEAD
+=======
+fn images(pods: &[Arc<Value>]) -> BTreeSet<String> {
+    let image =
+        |pod: &Arc<Value>| pod["spec"]["containers"][0]["image"].as_str().unwrap().to_owned();
+    pods.iter().map(image).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn daemon_set_runs_on_each_node() {
+    let cluster = Cluster::new(&["a", "b"]).await;
+    let set = json!({ "metadata": { "name": "agent" }, "spec": {
+        "selector": { "matchLabels": { "app": "web" } }, "template": template("runs"),
+    } });
+    cluster.create("apps/v1", "DaemonSet", &set);
+    let ready =
+        |it: &Cluster, count: i64| it.get("DaemonSet", "agent")["status"]["numberReady"] == count;
+    cluster.wait_until("two pods", |it| ready(it, 2)).await;
+    cluster.create("v1", "Node", &json!({ "metadata": { "name": "c" } }));
+    cluster.wait_until("a third", |it| ready(it, 3)).await;
+    let image = json!([{ "name": "c", "image": "also-runs" }]);
+    cluster.patch(
+        "DaemonSet",
+        "agent",
+        json!({ "spec": { "template": { "spec": { "containers": image } } } }),
+    );
+    cluster
+        .wait_until("the update", |it| {
+            let set = it.get("DaemonSet", "agent");
+            let status = &set["status"];
+            status["observedGeneration"] == set["metadata"]["generation"]
+                && status["updatedNumberScheduled"] == 3
+                && status["numberAvailable"] == 3
+        })
+        .await;
+    assert_eq!(images(&cluster.list("Pod")), BTreeSet::from(["also-runs".to_owned()]));
+}
+
+>>>>>>> less-sandbox
 #[tokio::test(start_paused = true)]
 async fn unschedulable_pod_waits_for_suitable_node() {
     let cluster = Cluster::new(&["a"]).await;

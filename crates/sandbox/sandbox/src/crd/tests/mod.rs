@@ -151,6 +151,20 @@ fn duplicates_of_the_old_list_are_tolerated() {
 }
 
 #[test]
+<<<<<<< HEAD
+=======
+fn crd_with_invalid_rule_is_refused() {
+    let rule = json!({ "type": "object", "x-kubernetes-validations": [{ "rule": "self.(" }, { "rule": "" }] });
+    let errors = Crd::new(&custom(&rule)).unwrap_err();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors[0].to_string().contains(
+        "x-kubernetes-validations[0].rule: Invalid value: \"self.(\": compilation failed"
+    ));
+    assert!(errors[1].to_string().ends_with("[1].rule: Required value: rule is not specified"));
+}
+
+#[test]
+>>>>>>> less-sandbox
 fn crd_with_deeply_nested_schema_is_refused() {
     let deep = (0..100).fold(
         json!({ "type": "string" }),

@@ -80,7 +80,8 @@ async fn invalid_token_is_unauthorized() -> Result<()> {
 #[tokio::test]
 async fn token_of_deleted_service_account_is_unauthorized() -> Result<()> {
     let case = Case::begin("access").await?;
-    case.create("serviceaccounts", &json!({ "metadata": { "name": "gone" } })).await?.object()?;
+    let object = json!({ "metadata": { "name": "gone" } });
+    case.create("serviceaccounts", &object).await?.object()?;
     let token = case.token("gone").await?;
     let account = case.with_token(&token).await?;
     assert_eq!(account.get("configmaps").await?.status, 403);
@@ -88,7 +89,11 @@ async fn token_of_deleted_service_account_is_unauthorized() -> Result<()> {
     wait::until("the token to be refused", || async {
         Ok((account.get("configmaps").await?.status == 401).then_some(()))
     })
-    .await
+    .await?;
+    // A new ServiceAccount with the same name has another UID.
+    case.create("serviceaccounts", &object).await?.object()?;
+    assert_eq!(account.get("configmaps").await?.status, 401);
+    Ok(())
 }
 
 #[tokio::test]
