@@ -22,6 +22,7 @@
 //! | [`apply`] | writes of managed objects, drift detection, readiness, dry run |
 //! | `records` | records in `ConfigMaps`, written at a limited rate |
 //! | `event` | events about ClusterVersion |
+//! | `flow_control` | priority of the operator's requests at a busy API server |
 //! | [`metrics`], [`endpoint`] | metrics, and the HTTP endpoint for them and for probes |
 //! | [`settings`], `names` | settings, and names of the operator's own objects |
 //! | `sync`, `text` | locks and channels of tasks, and quotes of untrusted texts |
@@ -30,6 +31,7 @@ pub mod apply;
 pub mod cluster;
 pub mod endpoint;
 mod event;
+mod flow_control;
 pub mod metrics;
 mod names;
 mod operator;

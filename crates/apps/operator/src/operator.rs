@@ -17,6 +17,7 @@ use crate::apply::Applier;
 use crate::cluster::{ClusterWatches, InjectedConfig, TlsProfile};
 use crate::election::{self, Leadership, LostLease, TimingError};
 use crate::endpoint::{self, EndpointError, EndpointTasks, MetricsContent, Operations, Phase};
+use crate::flow_control;
 use crate::metrics::{Metrics, Running};
 use crate::own_release::{self, OwnRelease, OwnReleaseError};
 use crate::settings::{ReleaseSettings, Settings};
@@ -224,6 +225,7 @@ impl Operator {
             superseded,
             rollout_out,
         ));
+        tasks.spawn(flow_control::keep(self.client.clone(), leadership.clone()));
         tasks.spawn(status::run(
             status::Inputs {
                 own: Arc::clone(&self.own),

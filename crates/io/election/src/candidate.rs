@@ -60,6 +60,10 @@ pub(super) struct Candidate {
     lease_deadline: Option<Instant>,
     /// Time of the next request.
     due: Instant,
+    /// The highest `resourceVersion` of the Lease.
+    highest: Option<u64>,
+    /// Whether the last response had a lower one.
+    is_restored: bool,
 }
 
 /// The last seen Lease.
@@ -74,7 +78,15 @@ struct SeenLease {
 
 impl Candidate {
     pub(super) fn new(identity: String, timing: Timing, now: Instant) -> Self {
-        Self { identity, timing, seen: None, lease_deadline: None, due: now }
+        Self {
+            identity,
+            timing,
+            seen: None,
+            lease_deadline: None,
+            due: now,
+            highest: None,
+            is_restored: false,
+        }
     }
 
     pub(super) fn identity(&self) -> &str {
@@ -84,6 +96,13 @@ impl Candidate {
     /// Time until which it leads; `None` if it does not.
     pub(super) fn lease_deadline(&self) -> Option<Instant> {
         self.lease_deadline
+    }
+
+    /// Whether the API server has an earlier state than before: etcd was restored. Watches then continue
+    /// at versions that the server does not have yet, and miss all changes until it reaches them. A
+    /// leader stops, so that its work starts over with new lists.
+    pub(super) fn is_restored(&self) -> bool {
+        self.is_restored
     }
 
     /// The other holder of the Lease, as last seen.
@@ -105,12 +124,19 @@ impl Candidate {
 
     /// Processes the result of a request that was sent at `sent_at`.
     pub(super) fn process(&mut self, answer: LeaseResponse, sent_at: Instant, now: Instant) {
+        if let LeaseResponse::Seen(Some(record)) | LeaseResponse::Claimed(record) = &answer {
+            // API servers do not guarantee an order of versions, but all have one.
+            let revision = record.revision.parse().ok();
+            self.is_restored = revision.is_some() && revision < self.highest;
+            self.highest = revision;
+        }
         match answer {
             LeaseResponse::Seen(record) => self.process_lease(record, now),
             LeaseResponse::Claimed(record) => {
                 self.seen = Some(SeenLease { record: Some(record), since: now, certain: true });
                 self.lease_deadline = Some(sent_at + self.timing.renew);
                 self.due = sent_at + self.timing.retry;
+                self.stop_after_restore();
             }
             LeaseResponse::Conflict => {
                 self.mark_uncertain();
@@ -139,6 +165,13 @@ impl Candidate {
         };
         self.seen = Some(seen);
         if self.other_holder().is_some() {
+            self.lease_deadline = None;
+        }
+        self.stop_after_restore();
+    }
+
+    fn stop_after_restore(&mut self) {
+        if self.is_restored {
             self.lease_deadline = None;
         }
     }

@@ -20,15 +20,16 @@ mod lease;
 mod timing;
 
 pub use identity::Identity;
-pub use leadership::{Leadership, LostLease};
+pub use leadership::{Leadership, LostLease, TermSender};
 pub use timing::{Timing, TimingError};
 
+use fairway_clock::ClockReading;
 use kube::Client;
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use candidate::{Candidate, NextAction};
+use candidate::{Candidate, LeaseResponse, NextAction};
+use leadership::Term;
 use lease::ClusterLease;
 
 /// Namespace and name of a Lease.
@@ -63,16 +64,16 @@ pub async fn lead<T>(
     work: impl AsyncFnOnce(Leadership) -> T,
 ) -> Result<Option<T>, LostLease> {
     let mut election = ElectionLoop::new(client, settings);
-    let Some(lease_deadline) = election.acquire(stop).await else { return Ok(None) };
+    let Some(term) = election.acquire(stop).await else { return Ok(None) };
     tracing::info!(identity = settings.identity, "leader elected");
-    let (lease_deadline, leadership) = Leadership::until(lease_deadline);
+    let (term, leadership) = Leadership::for_term(term);
     // Biased: a lost Lease must end the work before it is polled again.
     let done = tokio::select! {
         biased;
-        () = election.renew(&lease_deadline) => return Err(LostLease),
+        () = election.renew(&term) => return Err(LostLease),
         done = work(leadership) => done,
     };
-    drop(lease_deadline);
+    drop(term);
     election.lease.release(&settings.identity).await;
     Ok(Some(done))
 }
@@ -81,6 +82,8 @@ struct ElectionLoop {
     candidate: Candidate,
     lease: ClusterLease,
     timing: Timing,
+    /// Clocks before the last request to hold the Lease. The Candidate counts with one of them.
+    claimed_at: ClockReading,
 }
 
 impl ElectionLoop {
@@ -90,12 +93,18 @@ impl ElectionLoop {
             candidate: Candidate::new(identity, timing, Instant::now()),
             lease: ClusterLease::new(client, lease, timing.retry),
             timing,
+            claimed_at: ClockReading::now(),
         }
     }
 
-    /// Sends requests until the Lease is acquired; returns the deadline of leadership. A request in
-    /// flight is not dropped: it could acquire a Lease that is never released.
-    async fn acquire(&mut self, stop: &CancellationToken) -> Option<Instant> {
+    /// The current term; `None` if the Lease is not held.
+    fn term(&self) -> Option<Term> {
+        self.candidate.lease_deadline().map(|deadline| Term::new(self.claimed_at, deadline))
+    }
+
+    /// Sends requests until the Lease is acquired; returns the first term. A request in flight is not
+    /// dropped: it could acquire a Lease that is never released.
+    async fn acquire(&mut self, stop: &CancellationToken) -> Option<Term> {
         let mut other_holder = None;
         while !stop.is_cancelled() {
             match self.candidate.next(Instant::now()) {
@@ -104,8 +113,8 @@ impl ElectionLoop {
                 }
                 _ => self.step().await,
             }
-            if let Some(lease_deadline) = self.candidate.lease_deadline() {
-                return Some(lease_deadline);
+            if let Some(term) = self.term() {
+                return Some(term);
             }
             let holder = self.candidate.other_holder();
             if holder != other_holder.as_deref() {
@@ -117,29 +126,44 @@ impl ElectionLoop {
     }
 
     /// Renews the Lease until it is lost.
-    async fn renew(&mut self, lease_deadline: &watch::Sender<Option<Instant>>) {
+    async fn renew(&mut self, term: &TermSender) {
         while let Some(until) = self.candidate.lease_deadline() {
+            // Before each request: a leader whose writes are refused must not renew the Lease.
+            if term.is_over() {
+                tracing::error!("lease expired while the host was suspended, or its clock was set");
+                break;
+            }
             if timeout_at(until, self.step()).await.is_err() {
                 tracing::error!("cannot renew lease in time");
                 break;
             }
+            if self.candidate.is_restored() {
+                tracing::error!(
+                    "lease has a lower resourceVersion: etcd was restored; starting over"
+                );
+            }
             if let Some(holder) = self.candidate.other_holder() {
                 tracing::error!(holder, "another replica took the lease");
             }
-            lease_deadline.send_replace(self.candidate.lease_deadline());
+            term.renew(self.term());
         }
-        lease_deadline.send_replace(None);
+        term.renew(None);
     }
 
     async fn step(&mut self) {
         let sent_at = Instant::now();
+        let mut claimed_at = None;
         let answer = match self.candidate.next(sent_at) {
             NextAction::Wait(until) => return sleep_until(until).await,
             NextAction::Read => self.lease.read().await,
             NextAction::Claim => {
+                claimed_at = Some(ClockReading::now());
                 self.lease.claim(self.candidate.identity(), self.timing.lease).await
             }
         };
+        if let (LeaseResponse::Claimed(_), Some(claimed_at)) = (&answer, claimed_at) {
+            self.claimed_at = claimed_at;
+        }
         self.candidate.process(answer, sent_at, Instant::now());
     }
 }

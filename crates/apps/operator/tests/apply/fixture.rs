@@ -8,7 +8,7 @@ use fairway_api::ClusterVersion;
 use fairway_operator::apply::{
     Applier, ApplyContext, ApplyError, ApplyOutcome, ApplyResult, Changes, Owner,
 };
-use fairway_operator::election::Leadership;
+use fairway_operator::election::{Leadership, TermSender};
 use fairway_release::{Manifest, ObjectId};
 use fairway_testkit::{TestCluster, TestNamespace, objects, releases, wait};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -16,7 +16,6 @@ use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::ApiResource;
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 /// Longer than any test.
@@ -29,7 +28,7 @@ pub(crate) struct ApplyFixture {
     pub(crate) namespace: TestNamespace,
     pub(crate) cluster: TestCluster,
     leadership: Leadership,
-    _deadline: watch::Sender<Option<Instant>>,
+    _deadline: TermSender,
 }
 
 impl ApplyFixture {

@@ -4,6 +4,7 @@
 mod alerts;
 mod election;
 mod endpoint;
+mod flow_control;
 mod manifests;
 mod permissions;
 mod preflight;

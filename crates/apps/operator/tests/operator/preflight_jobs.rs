@@ -7,7 +7,7 @@ use anyhow::Result;
 use fairway_findings::jobs::{FORMAT, JobAnswers, JobRequest, JobRequests};
 use fairway_findings::labels::{self, RunOwner};
 use fairway_findings::vet::{self, AccessPolicy};
-use fairway_operator::election::Leadership;
+use fairway_operator::election::{Leadership, TermSender};
 use fairway_operator::stage::preflight::PreflightWriter;
 use fairway_operator::stage::preflight::jobs::{Jobs, ReleaseChecks, sweep};
 use fairway_testkit::TestCluster;
@@ -28,7 +28,7 @@ const INGRESS: &str = "openshift-ingress";
 struct JobCluster {
     cluster: TestCluster,
     leadership: Leadership,
-    _term: watch::Sender<Option<Instant>>,
+    _term: TermSender,
 }
 
 impl JobCluster {

@@ -158,3 +158,26 @@ fn leader_of_deleted_lease_creates_it() {
         .process(LeaseResponse::Seen(None));
     assert_eq!(test.step(), NextAction::Claim);
 }
+
+#[test]
+fn leader_stops_after_restore_of_etcd() {
+    let leader = || {
+        let test = TestCandidate::leads().after(RETRY);
+        let test = test.process(LeaseResponse::Claimed(record("12", "me"))).after(RETRY);
+        assert!(test.leading_for().is_some() && !test.candidate.is_restored());
+        test.process(LeaseResponse::Conflict)
+    };
+    // The restored Lease is an earlier one of its own.
+    let seen = leader().sees("8", "me");
+    assert_eq!((seen.leading_for(), seen.candidate.is_restored()), (None, true));
+    assert_eq!(seen.step(), NextAction::Claim);
+    let again = seen.process(LeaseResponse::Claimed(record("9", "me")));
+    assert_eq!((again.leading_for(), again.candidate.is_restored()), (Some(RENEW), false));
+    // The Lease is newer than the backup.
+    let created = leader().process(LeaseResponse::Seen(None));
+    let created = created.process(LeaseResponse::Claimed(record("9", "me")));
+    assert_eq!((created.leading_for(), created.candidate.is_restored()), (None, true));
+    // Versions that are no numbers have no order.
+    let unordered = leader().sees("b", "me").sees("a", "me");
+    assert!(!unordered.candidate.is_restored());
+}

@@ -3,6 +3,7 @@
 
 mod api_server;
 mod dependencies;
+mod load;
 mod stale;
 
 use anyhow::Result;

@@ -11,7 +11,7 @@ use fairway_findings::consent::{self, SecretConsent};
 use fairway_findings::{CheckReport, CheckStatus, Document, ExecutionStatus, FORMAT, labels};
 use fairway_graph::cincinnati;
 use fairway_operator::cluster::ClusterWatches;
-use fairway_operator::election::Leadership;
+use fairway_operator::election::{Leadership, TermSender};
 use fairway_operator::metrics::Metrics;
 use fairway_operator::own_release::{self, OwnRelease};
 use fairway_operator::settings::{PreflightSettings, ResultsDirectory, SelectionSettings};
@@ -55,7 +55,7 @@ pub(crate) struct PreflightStage {
 struct Running {
     preflight: watch::Receiver<Option<Arc<Preflight>>>,
     task: JoinHandle<()>,
-    _term: watch::Sender<Option<Instant>>,
+    _term: TermSender,
 }
 
 impl Drop for Running {

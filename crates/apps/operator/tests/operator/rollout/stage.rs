@@ -10,7 +10,7 @@ use fairway_api::{
 };
 use fairway_operator::apply::Applier;
 use fairway_operator::cluster::ClusterWatches;
-use fairway_operator::election::Leadership;
+use fairway_operator::election::{Leadership, TermSender};
 use fairway_operator::metrics::Metrics;
 use fairway_operator::payload::Payload;
 use fairway_operator::stage::rollout::{Inputs, RetryPolicy, Rollout, RolloutWriters, run};
@@ -57,7 +57,7 @@ struct Running {
     rollout: watch::Receiver<Option<Arc<Rollout>>>,
     superseded: CancellationToken,
     task: JoinHandle<()>,
-    _term: watch::Sender<Option<Instant>>,
+    _term: TermSender,
 }
 
 impl Drop for Running {
