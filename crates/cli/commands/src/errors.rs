@@ -1,59 +1,67 @@
 //! Errors with hints and exit codes.
 
-use std::fmt;
-
+use anyhow::Context;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::ExitStatus;
 
 /// An error or a context with a hint.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct WithHint {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
-impl fmt::Display for WithHint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl WithHint {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
     }
 }
 
-impl std::error::Error for WithHint {}
+/// Adds a message and a hint to an error.
+pub(crate) trait HintExt<T, E> {
+    fn with_hint(self, message: impl Into<String>, hint: impl Into<String>) -> anyhow::Result<T>;
+}
+
+impl<T, E, R: Context<T, E>> HintExt<T, E> for R {
+    fn with_hint(self, message: impl Into<String>, hint: impl Into<String>) -> anyhow::Result<T> {
+        self.with_context(|| WithHint::new(message, hint))
+    }
+}
 
 /// A query about something that does not exist, with a hint. Exit code 4.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct CannotTell {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
-impl fmt::Display for CannotTell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl CannotTell {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
     }
 }
 
-impl std::error::Error for CannotTell {}
-
 /// A request that a risk or a check blocks, with a hint. Exit code 3.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct Refused {
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl Refused {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
     }
 }
 
-impl std::error::Error for Refused {}
-
 /// A request that unaccepted risks block, with a hint.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct Unaccepted {
     pub(crate) message: String,
     pub(crate) hint: String,
@@ -87,25 +95,10 @@ pub(crate) enum Exposure {
     Unknown,
 }
 
-impl fmt::Display for Unaccepted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Unaccepted {}
-
 /// Arguments that are valid alone and invalid together. Exit code 2.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct WrongUsage(pub(crate) String);
-
-impl fmt::Display for WrongUsage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for WrongUsage {}
 
 /// The outermost hint of an error.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
@@ -139,16 +132,9 @@ pub(crate) fn chain(error: &anyhow::Error) -> Vec<String> {
 
 /// Standard output is closed. Only the printer creates this error: a broken connection is the same error
 /// of the operating system, and must be reported.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("standard output is closed")]
 pub(crate) struct OutputClosed;
-
-impl fmt::Display for OutputClosed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("standard output is closed")
-    }
-}
-
-impl std::error::Error for OutputClosed {}
 
 /// Whether the command ended because standard output is closed.
 pub(crate) fn is_closed_output(error: &anyhow::Error) -> bool {
@@ -160,8 +146,6 @@ pub(crate) fn is_closed_output(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::Context;
-
     use super::*;
 
     #[test]
@@ -178,7 +162,7 @@ mod tests {
     #[test]
     fn hint_below_other_contexts_is_found() {
         let failed: anyhow::Result<()> = Err(anyhow::anyhow!("refused"));
-        let hinted = WithHint { message: "cannot connect".into(), hint: "log in first".into() };
+        let hinted = WithHint::new("cannot connect", "log in first");
         let error = failed.context(hinted).context("cannot update").unwrap_err();
         assert_eq!(hint(&error), Some("log in first"));
         assert_eq!(chain(&error), ["cannot update", "cannot connect", "refused"]);

@@ -9,16 +9,11 @@ use serde::Serialize;
 use crate::args::report::ReportFormat;
 use crate::errors::{self, OpenRisk};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "Failure";
-
-/// The schema of these documents.
-pub(crate) fn shape() -> Shape {
-    schema::of::<Failure>(KIND)
+impl TypedReport for Failure {
+    const KIND: &'static str = "Failure";
 }
 
 /// Error of a command.
@@ -58,8 +53,8 @@ impl Failure {
     pub(crate) fn write(&self, out: impl Write, format: ReportFormat) -> anyhow::Result<()> {
         match format {
             ReportFormat::Text => Ok(()),
-            ReportFormat::Json => output::document(out, KIND, self),
-            ReportFormat::Yaml => output::yaml_document(out, KIND, self),
+            ReportFormat::Json => output::document(out, self),
+            ReportFormat::Yaml => output::yaml_document(out, self),
         }
     }
 }
@@ -85,7 +80,7 @@ mod tests {
 
     use super::*;
     use crate::args::Args;
-    use crate::errors::{CannotTell, Exposure, Unaccepted, WrongUsage};
+    use crate::errors::{Exposure, Unaccepted};
     use crate::settings::Verbosity;
     use crate::text::{ClusterFlags, Invocation};
 
@@ -138,47 +133,6 @@ mod tests {
           ]
         }
         "#);
-    }
-
-    #[test]
-    fn document_of_each_error_has_its_reason() {
-        let cannot_tell = CannotTell { message: "unknown".to_owned(), hint: "ask".to_owned() };
-        let errors = [
-            anyhow!("broken").context("cannot read"),
-            WrongUsage("both".to_owned()).into(),
-            cannot_tell.into(),
-        ];
-        let documents = errors.map(|error| written(&error, ReportFormat::Yaml, &["fairway"]));
-        insta::assert_snapshot!(documents.join("---\n"), @"
-        apiVersion: fairway.dev/v1alpha1
-        kind: Failure
-        reason: error
-        exitCode: 1
-        message: cannot read
-        causes:
-        - broken
-        hint: null
-        risks: []
-        ---
-        apiVersion: fairway.dev/v1alpha1
-        kind: Failure
-        reason: usage
-        exitCode: 2
-        message: both
-        causes: []
-        hint: null
-        risks: []
-        ---
-        apiVersion: fairway.dev/v1alpha1
-        kind: Failure
-        reason: unknown
-        exitCode: 4
-        message: unknown
-        causes: []
-        hint: ask
-        risks: []
-        ");
-        assert_eq!(written(&anyhow!("broken"), ReportFormat::Text, &["fairway"]), "");
     }
 
     #[test]

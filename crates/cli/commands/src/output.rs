@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::report::ReportFormat;
-use crate::errors::WithHint;
+use crate::errors::HintExt as _;
 use crate::foreign_text::steers;
 use crate::printer::Output;
 
@@ -33,6 +33,12 @@ pub(crate) fn json(mut out: impl Write, document: &impl Serialize) -> anyhow::Re
 /// the changelog lists these changes.
 pub(crate) const API_VERSION: &str = "fairway.dev/v1alpha1";
 
+/// A report that is printed as text or as a document of a kind.
+pub(crate) trait TypedReport: Serialize + JsonSchema {
+    /// `kind` of its documents.
+    const KIND: &'static str;
+}
+
 /// A document with the fields by which scripts recognise it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,43 +49,34 @@ struct TypedDocument<'a, R> {
     report: &'a R,
 }
 
-impl<'a, R> TypedDocument<'a, R> {
-    fn new(kind: &'static str, report: &'a R) -> Self {
-        Self { api_version: API_VERSION, kind, report }
+impl<'a, R: TypedReport> TypedDocument<'a, R> {
+    fn new(report: &'a R) -> Self {
+        Self { api_version: API_VERSION, kind: R::KIND, report }
     }
 }
 
-/// Writes a report as text or as a document of a kind.
+/// Writes a report as text or as a document.
 pub(crate) fn report(
     out: impl Output,
     format: ReportFormat,
-    kind: &'static str,
-    report: &(impl Serialize + JsonSchema + Display),
+    report: &(impl TypedReport + Display),
 ) -> anyhow::Result<()> {
     match format {
         ReportFormat::Text => writeln!(out.into_text(), "{report}")?,
-        ReportFormat::Json => document(out, kind, report)?,
-        ReportFormat::Yaml => yaml_document(out, kind, report)?,
+        ReportFormat::Json => document(out, report)?,
+        ReportFormat::Yaml => yaml_document(out, report)?,
     }
     Ok(())
 }
 
-/// Writes a document of a kind as JSON.
-pub(crate) fn document(
-    out: impl Write,
-    kind: &'static str,
-    report: &(impl Serialize + JsonSchema),
-) -> anyhow::Result<()> {
-    json(out, &TypedDocument::new(kind, report))
+/// Writes the document of a report as JSON.
+pub(crate) fn document(out: impl Write, report: &impl TypedReport) -> anyhow::Result<()> {
+    json(out, &TypedDocument::new(report))
 }
 
-/// Writes a document of a kind as YAML.
-pub(crate) fn yaml_document(
-    mut out: impl Write,
-    kind: &'static str,
-    report: &(impl Serialize + JsonSchema),
-) -> anyhow::Result<()> {
-    out.write_all(yaml(&TypedDocument::new(kind, report))?.as_bytes())?;
+/// Writes the document of a report as YAML.
+pub(crate) fn yaml_document(mut out: impl Write, report: &impl TypedReport) -> anyhow::Result<()> {
+    out.write_all(yaml(&TypedDocument::new(report))?.as_bytes())?;
     Ok(())
 }
 
@@ -91,18 +88,14 @@ pub(crate) fn yaml(document: &impl Serialize) -> anyhow::Result<String> {
 
 /// Creates a directory.
 pub(crate) fn directory(dir: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(dir).with_context(|| WithHint {
-        message: format!("cannot create directory {}", dir.display()),
-        hint: "use a writable directory".to_owned(),
-    })
+    std::fs::create_dir_all(dir)
+        .with_hint(format!("cannot create directory {}", dir.display()), "use a writable directory")
 }
 
 /// Writes a file.
 pub(crate) fn file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
-    std::fs::write(path, content).with_context(|| WithHint {
-        message: format!("cannot write {}", path.display()),
-        hint: "use a writable directory".to_owned(),
-    })
+    std::fs::write(path, content)
+        .with_hint(format!("cannot write {}", path.display()), "use a writable directory")
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Settings from the arguments and the environment.
 
 use anstream::AutoStream;
-use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::operator::LogFormat;
 use crate::args::{Args, ColorChoice, Command, GlobalArgs};
-use crate::errors::WithHint;
+use crate::errors::HintExt as _;
 
 /// The log filter, such as `info` or `fairway_operator=debug`; it overrides `-v`.
 pub(crate) const FAIRWAY_LOG: &str = "FAIRWAY_LOG";
@@ -104,11 +103,10 @@ impl Settings {
             Verbosity::Debug => "debug",
         };
         let wanted = self.log_filter.as_deref().unwrap_or(default);
-        let filter = EnvFilter::builder().parse(wanted).with_context(|| WithHint {
-            message: format!("invalid log filter {FAIRWAY_LOG}={wanted:?}"),
-            hint: "set a level such as `info`, or levels by module: `warn,fairway_operator=debug`"
-                .into(),
-        })?;
+        let filter = EnvFilter::builder().parse(wanted).with_hint(
+            format!("invalid log filter {FAIRWAY_LOG}={wanted:?}"),
+            "set a level such as `info`, or levels by module: `warn,fairway_operator=debug`",
+        )?;
         let filter = match (&self.log_filter, self.verbosity) {
             (None, Verbosity::Quiet | Verbosity::Normal) => {
                 let silenced = DUPLICATE_LOGS.iter().filter_map(|directive| directive.parse().ok());

@@ -66,7 +66,7 @@ Examples:
     #[command(after_help = "\
 Example:
   fairway graph path 4.17.3 5.1.0 --releases=releases.json --graph-data=. --channel=stable-5.1")]
-    Path(PathArgs),
+    Path(EdgeArgs),
 
     /// Explain why an update is available, conditional or blocked
     ///
@@ -75,7 +75,7 @@ Example:
     #[command(after_help = "\
 Example:
   fairway graph why 5.0.7 5.1.0 --releases=releases.json --graph-data=. --channel=stable-5.1")]
-    Why(WhyArgs),
+    Why(EdgeArgs),
 
     /// Compare two states of graph-data, or two graphs
     ///
@@ -237,36 +237,18 @@ pub(crate) enum ShowFormat {
 }
 
 #[derive(clap::Args)]
-pub(crate) struct PathArgs {
-    #[command(flatten)]
-    pub(crate) ends: EndsArgs,
-
-    #[command(flatten)]
-    pub(crate) output: ReportArgs,
-
-    #[command(flatten)]
-    pub(crate) view: ViewArgs,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct WhyArgs {
-    #[command(flatten)]
-    pub(crate) ends: EndsArgs,
-
-    #[command(flatten)]
-    pub(crate) output: ReportArgs,
-
-    #[command(flatten)]
-    pub(crate) view: ViewArgs,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct EndsArgs {
+pub(crate) struct EdgeArgs {
     /// Source version
     pub(crate) from: Version,
 
     /// Target version
     pub(crate) to: Version,
+
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
 }
 
 #[derive(clap::Args)]

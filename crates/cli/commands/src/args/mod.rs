@@ -327,7 +327,7 @@ Examples:
     ///
     /// The command writes one page for each command. For example, read the first page with `man -l
     /// DIR/fairway.1`.
-    Man(ManArgs),
+    Man(PagesArgs),
 
     /// Run an operator of the example platform in a pod
     #[cfg(feature = "sandbox")]
@@ -354,7 +354,7 @@ Examples:
 
     /// Write the reference pages to a directory
     #[command(hide = true)]
-    Reference(ReferenceArgs),
+    Reference(PagesArgs),
 }
 
 #[cfg(feature = "sandbox")]
@@ -430,14 +430,7 @@ pub(crate) struct CompletionArgs {
 }
 
 #[derive(clap::Args)]
-pub(crate) struct ManArgs {
-    /// Directory for the pages; created if it is missing
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: PathBuf,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct ReferenceArgs {
+pub(crate) struct PagesArgs {
     /// Directory for the pages; created if it is missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,

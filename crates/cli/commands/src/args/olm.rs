@@ -124,19 +124,18 @@ pub(crate) enum Missing {
     Block,
 }
 
-impl PolicyArgs {
-    pub(crate) fn policy(&self) -> OlmPolicy {
-        OlmPolicy {
-            invalid: match self.invalid {
-                Invalid::Allow => InvalidPolicy::Allow,
-                Invalid::Block => InvalidPolicy::Block,
-            },
-            missing: match self.missing {
-                Missing::Allow => MissingPolicy::Allow,
-                Missing::Warn => MissingPolicy::Warn,
-                Missing::Block => MissingPolicy::Block,
-            },
-        }
+/// The policy of both arguments.
+pub(crate) fn policy(invalid: Invalid, missing: Missing) -> OlmPolicy {
+    OlmPolicy {
+        invalid: match invalid {
+            Invalid::Allow => InvalidPolicy::Allow,
+            Invalid::Block => InvalidPolicy::Block,
+        },
+        missing: match missing {
+            Missing::Allow => MissingPolicy::Allow,
+            Missing::Warn => MissingPolicy::Warn,
+            Missing::Block => MissingPolicy::Block,
+        },
     }
 }
 

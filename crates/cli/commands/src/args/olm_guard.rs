@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ValueEnum, ValueHint};
+use clap::ValueHint;
 use url::Url;
 
 use super::duration::duration;
 use super::lease::LeaseArgs;
+use super::olm::{Invalid, Missing};
 use super::operator::{Listen, LogFormat, MetricsAuth, listen};
 
 #[derive(clap::Args)]
@@ -109,24 +110,6 @@ pub(crate) struct GuardElectionArgs {
 
     #[command(flatten)]
     pub(crate) lease: LeaseArgs,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Invalid {
-    /// Report the operator, block nothing
-    Allow,
-    /// Block updates, as OLM does
-    Block,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Missing {
-    /// Treat the operator as compatible
-    Allow,
-    /// Report the operator, block nothing
-    Warn,
-    /// Block updates
-    Block,
 }
 
 /// Parses the URL of the webhook. API servers require https, and the guard serves one path.

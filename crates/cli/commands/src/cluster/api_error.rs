@@ -44,12 +44,11 @@ pub(super) struct ClusterVersionRequest<'a> {
 
 /// Error for a missing or invalid cluster configuration.
 pub(super) fn no_access(error: &(dyn Error + 'static)) -> anyhow::Error {
-    anyhow::anyhow!("{}", without_secrets(error)).context(WithHint {
-        message: "cannot load the cluster configuration".to_owned(),
-        hint: "set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl \
-               config get-contexts` to list them"
-            .to_owned(),
-    })
+    anyhow::anyhow!("{}", without_secrets(error)).context(WithHint::new(
+        "cannot load the cluster configuration",
+        "set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl \
+         config get-contexts` to list them",
+    ))
 }
 
 /// Description of a kubeconfig error without content of the file: it has tokens and keys, and logs
@@ -97,7 +96,7 @@ impl ClusterVersionRequest<'_> {
     fn timed_out(&self, timeout: Duration) -> anyhow::Error {
         let message = format!("request to {} timed out after {timeout:?}", self.address);
         let hint = "check that the server is reachable, or increase --request-timeout";
-        WithHint { message, hint: hint.to_owned() }.into()
+        WithHint::new(message, hint).into()
     }
 
     fn refused(&self, status: &Status) -> anyhow::Error {
@@ -116,20 +115,15 @@ impl ClusterVersionRequest<'_> {
                      a role that allows it"
                 ),
             ),
-            404 if is_missing_object(status) => CannotTell {
-                message: format!(
-                    "this cluster has no ClusterVersion named {CLUSTER_VERSION_NAME:?}"
-                ),
-                hint: "check --context; the installation of a platform creates this object"
-                    .to_owned(),
-            }
+            404 if is_missing_object(status) => CannotTell::new(
+                format!("this cluster has no ClusterVersion named {CLUSTER_VERSION_NAME:?}"),
+                "check --context; the installation of a platform creates this object",
+            )
             .into(),
-            404 => CannotTell {
-                message: "this cluster has no ClusterVersion API".to_owned(),
-                hint:
-                    "check --context; to install the API, run `fairway crds | kubectl apply -f -`"
-                        .to_owned(),
-            }
+            404 => CannotTell::new(
+                "this cluster has no ClusterVersion API",
+                "check --context; to install the API, run `fairway crds | kubectl apply -f -`",
+            )
             .into(),
             422 => api_error(
                 status,
@@ -153,14 +147,14 @@ fn is_missing_object(status: &Status) -> bool {
 /// Error with the message of the API server.
 fn api_error(status: &Status, message: &str, hint: &str) -> anyhow::Error {
     let (message, hint) = (message.to_owned(), hint.to_owned());
-    anyhow::anyhow!("{}", OneLine(&status.message)).context(WithHint { message, hint })
+    anyhow::anyhow!("{}", OneLine(&status.message)).context(WithHint::new(message, hint))
 }
 
 /// Error with its root cause; the errors between are layers of the client.
 fn caused(error: &(dyn Error + 'static), message: &str, hint: &str) -> anyhow::Error {
     let (message, hint) = (message.to_owned(), hint.to_owned());
     anyhow::anyhow!("{}", OneLine(&fairway_text::root_cause(error)))
-        .context(WithHint { message, hint })
+        .context(WithHint::new(message, hint))
 }
 
 /// Whether an error is a timeout. Connections have the same timeout as requests and may fail first.

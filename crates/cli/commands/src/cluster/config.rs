@@ -3,7 +3,6 @@
 use std::error::Error as _;
 use std::path::Path;
 
-use anyhow::Context as _;
 use kube::Config;
 use kube::config::{
     AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster,
@@ -12,7 +11,7 @@ use kube::config::{
 
 use super::api_error::no_access;
 use crate::args::cluster::ClusterArgs;
-use crate::errors::WithHint;
+use crate::errors::HintExt as _;
 
 /// Variable with the ServiceAccount directory of a sandbox pod on a host that does not allow mounts
 /// at the usual path.
@@ -92,8 +91,8 @@ pub(crate) fn names(args: &ClusterArgs) -> anyhow::Result<Vec<String>> {
     };
     let kubeconfig = read.map_err(|error| no_access(&error))?;
     let names: Vec<String> = kubeconfig.contexts.into_iter().map(|context| context.name).collect();
-    Some(names).filter(|names| !names.is_empty()).with_context(|| WithHint {
-        message: "the kubeconfig has no contexts".to_owned(),
-        hint: "set another kubeconfig with --kubeconfig or KUBECONFIG".to_owned(),
-    })
+    Some(names).filter(|names| !names.is_empty()).with_hint(
+        "the kubeconfig has no contexts",
+        "set another kubeconfig with --kubeconfig or KUBECONFIG",
+    )
 }

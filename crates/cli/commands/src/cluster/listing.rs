@@ -66,10 +66,10 @@ impl Cluster {
             }
         }
         // A partial list must not be mistaken for the complete one.
-        Err(anyhow::anyhow!("more than {} objects", objects.len()).context(WithHint {
-            message: format!("cannot list {path} of {}", self.address),
-            hint: "run `kubectl get` to check whether these objects are expected".to_owned(),
-        }))
+        Err(anyhow::anyhow!("more than {} objects", objects.len()).context(WithHint::new(
+            format!("cannot list {path} of {}", self.address),
+            "run `kubectl get` to check whether these objects are expected",
+        )))
     }
 
     /// Reads an object; `None` if it or its kind does not exist.
@@ -90,10 +90,10 @@ impl Cluster {
             Err(RequestFailure::Failed(kube::Error::Api(status))) if is_missing(&status) => {
                 Ok(None)
             }
-            Err(failure) => Err(anyhow::anyhow!(failure.summary()).context(WithHint {
-                message: format!("cannot read {path} of {}", self.address),
-                hint: format!("check your read permission with `kubectl get --raw {path}`"),
-            })),
+            Err(failure) => Err(anyhow::anyhow!(failure.summary()).context(WithHint::new(
+                format!("cannot read {path} of {}", self.address),
+                format!("check your read permission with `kubectl get --raw {path}`"),
+            ))),
         }
     }
 }

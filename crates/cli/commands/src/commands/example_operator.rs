@@ -5,8 +5,8 @@ use fairway_example::operator::{self, Settings};
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::Client;
-use tokio::signal::unix::{SignalKind, signal};
 
+use super::stop_signals::StopSignals;
 use crate::args::example::ExampleOperatorArgs;
 use crate::cluster::{PROGRAM, account, block_on};
 use crate::exit::ExitStatus;
@@ -16,15 +16,13 @@ pub(crate) fn run(args: &ExampleOperatorArgs) -> anyhow::Result<ExitStatus> {
 }
 
 async fn operate(args: &ExampleOperatorArgs) -> anyhow::Result<ExitStatus> {
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut signals = StopSignals::new()?;
     let mut config = account::infer().await.context("cannot load the cluster configuration")?;
     config.headers.push((USER_AGENT, HeaderValue::from_static(PROGRAM)));
     let client = Client::try_from(config).context("cannot reach the cluster")?;
     let settings = Settings { name: args.name.clone(), version: args.release_version.clone() };
     tokio::select! {
         Err(crash) = operator::run(client, &settings) => Err(crash.into()),
-        _ = interrupt.recv() => Ok(ExitStatus::Success),
-        _ = terminate.recv() => Ok(ExitStatus::Success),
+        () = signals.recv() => Ok(ExitStatus::Success),
     }
 }

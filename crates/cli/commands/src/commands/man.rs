@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::args::{Args, ManArgs};
+use crate::args::{Args, PagesArgs};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
@@ -15,7 +15,7 @@ use crate::settings::ENVIRONMENT;
 /// The source in the footer of pages.
 const SOURCE: &str = concat!("fairway ", env!("CARGO_PKG_VERSION"));
 
-pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &PagesArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     output::directory(&args.dir)?;
     let mut root = Args::command();
     root.build();

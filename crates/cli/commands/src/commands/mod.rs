@@ -14,6 +14,7 @@
 //! | `example_platform`, `example_operator`, `example_check` | the example platform |
 //! | `crds`, `completion`, `man`, `reference` | generated files |
 //! | `registry` | images of registries and layouts, which several commands read |
+//! | `stop_signals` | signals that stop a long-running process |
 
 mod completion;
 mod crds;
@@ -38,14 +39,15 @@ mod registry;
 mod release;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod stop_signals;
 mod update_service;
 mod upgrade;
 
 use crate::args::Command;
 use crate::exit::ExitStatus;
-use crate::failure;
+use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::schema::Shape;
+use crate::schema::{self, Shape};
 
 /// The schemas of all documents.
 pub(crate) fn shapes() -> Vec<Shape> {
@@ -54,7 +56,9 @@ pub(crate) fn shapes() -> Vec<Shape> {
     shapes.extend(graph::shapes());
     shapes.extend(olm::shapes());
     shapes.extend(release::shapes());
-    shapes.extend([install::shape(), preflight::shape(), failure::shape()]);
+    shapes.push(schema::of::<install::Report>());
+    shapes.push(schema::of::<preflight::Report<'_>>());
+    shapes.push(schema::of::<Failure>());
     shapes
 }
 

@@ -4,16 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use fairway_compat::olm::{InvalidPolicy, MissingPolicy, OlmPolicy};
 use fairway_election::{ElectionSettings, Identity, LeaseName};
 use fairway_olm::{CertificateSettings, GuardError, Settings, StalenessTimeouts, WebhookAddress};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::operator::{config, connect, metrics_auth, state_file};
-use crate::args::lease;
-use crate::args::olm_guard::{Invalid, Missing, OlmGuardArgs};
-use crate::errors::WithHint;
+use super::stop_signals::StopSignals;
+use crate::args::olm_guard::OlmGuardArgs;
+use crate::args::{lease, olm};
+use crate::errors::{HintExt as _, WithHint};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 
@@ -35,26 +34,13 @@ pub(crate) fn run(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<Exit
 }
 
 async fn guard(args: &OlmGuardArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before anything starts, so that an early signal is not lost.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let signals = StopSignals::new()?;
     let identity = identity(args.election.pod_uid.as_deref(), &state_file(IDENTITY))?;
     let client = connect(without_retries(config(args.kubeconfig.as_deref()).await?))?;
     let stop = CancellationToken::new();
     let running = fairway_olm::run(client, settings(args, identity.name()), stop.clone());
-    tokio::pin!(running);
-    tokio::select! {
-        ended = running.as_mut() => return finished(ended),
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
-    printer.note("shutting down; a second signal stops immediately");
-    stop.cancel();
-    tokio::select! {
-        ended = running => finished(ended),
-        _ = interrupt.recv() => Ok(ExitStatus::Success),
-        _ = terminate.recv() => Ok(ExitStatus::Success),
-    }
+    signals.run(running, &stop, printer).await.map_err(advise)?;
+    Ok(ExitStatus::Success)
 }
 
 /// Disables the retries of the client: the guard retries itself, and a delayed error would leave a
@@ -69,28 +55,17 @@ fn identity(pod_uid: Option<&str>, file: &Path) -> anyhow::Result<Identity> {
     if let Some(uid) = pod_uid.filter(|uid| !uid.is_empty()) {
         return Ok(Identity::of_pod(uid));
     }
-    Identity::of_host(file).with_context(|| WithHint {
-        message: format!("cannot store the identity of the OLM guard in {}", file.display()),
-        hint: "set XDG_STATE_HOME to a writable directory; in a pod, set POD_UID to its UID"
-            .to_owned(),
-    })
+    Identity::of_host(file).with_hint(
+        format!("cannot store the identity of the OLM guard in {}", file.display()),
+        "set XDG_STATE_HOME to a writable directory; in a pod, set POD_UID to its UID",
+    )
 }
 
 fn settings(args: &OlmGuardArgs, identity: &str) -> Settings {
     Settings {
         cluster_operator: args.report.cluster_operator.clone(),
         namespace: args.namespace.clone(),
-        policy: OlmPolicy {
-            invalid: match args.report.invalid {
-                Invalid::Allow => InvalidPolicy::Allow,
-                Invalid::Block => InvalidPolicy::Block,
-            },
-            missing: match args.report.missing {
-                Missing::Allow => MissingPolicy::Allow,
-                Missing::Warn => MissingPolicy::Warn,
-                Missing::Block => MissingPolicy::Block,
-            },
-        },
+        policy: olm::policy(args.report.invalid, args.report.missing),
         release_version: args.report.release_version.clone().filter(|it| !it.is_empty()),
         listen: args.webhook.listen,
         probes: args.webhook.probe_listen.0,
@@ -117,11 +92,6 @@ fn is_in_pod(args: &OlmGuardArgs) -> bool {
     args.election.pod_uid.as_ref().is_some_and(|uid| !uid.is_empty())
 }
 
-fn finished(ended: Result<(), GuardError>) -> anyhow::Result<ExitStatus> {
-    ended.map_err(advise)?;
-    Ok(ExitStatus::Success)
-}
-
 /// Adds a hint to an error.
 fn advise(error: GuardError) -> anyhow::Error {
     let hint = match &error {
@@ -133,7 +103,7 @@ fn advise(error: GuardError) -> anyhow::Error {
         _ => "cannot start the OLM guard",
     };
     let message = message.to_owned();
-    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+    anyhow::Error::from(error).context(WithHint::new(message, hint))
 }
 
 #[cfg(test)]

@@ -19,17 +19,17 @@ use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::stop_signals::StopSignals;
 use crate::args::lease;
 use crate::args::operator::{
     CheckNetwork, ElectionArgs, EndpointArgs, MetricsArgs, MetricsAuth, OnUpdate, OperatorArgs,
     PreflightArgs, ReleaseArgs, UnacceptedRisks,
 };
 use crate::cluster::{PROGRAM, account};
-use crate::errors::{WithHint, WrongUsage};
+use crate::errors::{HintExt as _, WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::mounted;
 use crate::printer::Printer;
@@ -49,31 +49,13 @@ pub(crate) fn run(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<Exit
 }
 
 async fn operate(args: &OperatorArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before anything starts, so that an early signal is not lost.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let signals = StopSignals::new()?;
     let identity = identity(&args.election)?;
     let settings = settings(args, identity.name())?;
     let client = client(args.kubeconfig.as_deref()).await?;
     let stop = CancellationToken::new();
     let running = fairway_operator::run(client, settings, stop.clone());
-    tokio::pin!(running);
-    tokio::select! {
-        ended = running.as_mut() => return finished(ended),
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
-    printer.note("shutting down; a second signal stops immediately");
-    stop.cancel();
-    tokio::select! {
-        ended = running => finished(ended),
-        _ = interrupt.recv() => Ok(ExitStatus::Success),
-        _ = terminate.recv() => Ok(ExitStatus::Success),
-    }
-}
-
-fn finished(ended: Result<(), OperatorError>) -> anyhow::Result<ExitStatus> {
-    ended.map_err(advise)?;
+    Box::pin(signals.run(running, &stop, printer)).await.map_err(advise)?;
     Ok(ExitStatus::Success)
 }
 
@@ -214,11 +196,10 @@ fn identity(args: &ElectionArgs) -> anyhow::Result<Identity> {
         return Ok(Identity::of_pod(uid));
     }
     let file = args.identity_file.clone().unwrap_or_else(|| state_file("operator-identity"));
-    Identity::of_host(&file).with_context(|| WithHint {
-        message: format!("cannot store the identity of the operator in {}", file.display()),
-        hint: "specify a writable file with --identity-file; in a pod, set POD_UID to its UID"
-            .to_owned(),
-    })
+    Identity::of_host(&file).with_hint(
+        format!("cannot store the identity of the operator in {}", file.display()),
+        "specify a writable file with --identity-file; in a pod, set POD_UID to its UID",
+    )
 }
 
 /// Path of a file with persistent state.
@@ -254,12 +235,10 @@ pub(super) async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<Config> 
 }
 
 fn no_configuration() -> WithHint {
-    WithHint {
-        message: "cannot load the cluster configuration".to_owned(),
-        hint:
-            "specify a kubeconfig with --kubeconfig or KUBECONFIG; in a pod, use a ServiceAccount"
-                .to_owned(),
-    }
+    WithHint::new(
+        "cannot load the cluster configuration",
+        "specify a kubeconfig with --kubeconfig or KUBECONFIG; in a pod, use a ServiceAccount",
+    )
 }
 
 async fn from_kubeconfig(path: &Path) -> anyhow::Result<Config> {
@@ -285,7 +264,7 @@ fn advise(error: OperatorError) -> anyhow::Error {
         _ => "cannot start the operator",
     };
     let message = message.to_owned();
-    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+    anyhow::Error::from(error).context(WithHint::new(message, hint))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `fairway reference`: the generated pages of the documentation.
 
-use crate::args::ReferenceArgs;
+use crate::args::PagesArgs;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use crate::schema::Shape;
 use crate::{output, reference};
 
-pub(crate) fn run(args: &ReferenceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &PagesArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     output::directory(&args.dir)?;
     for (name, page) in [
         ("command-line.md", reference::command_line()),

@@ -58,9 +58,11 @@ pub(crate) fn graph_data(
     let (Some(keyring), Some(place)) = (&args.keyring, &args.signatures) else {
         return Ok(Some(image));
     };
-    let hint = || WithHint {
-        message: format!("cannot read the keys in {}", keyring.display()),
-        hint: "export the keys with `gpg --export KEY > FILE`".to_owned(),
+    let hint = || {
+        WithHint::new(
+            format!("cannot read the keys in {}", keyring.display()),
+            "export the keys with `gpg --export KEY > FILE`",
+        )
     };
     let keyring = Keyring::parse(&fs::read(keyring).with_context(hint)?).with_context(hint)?;
     let store = Store::open(place, &options)
@@ -81,11 +83,10 @@ fn named(
 ) -> anyhow::Result<NamedImage> {
     NamedImage::open(&with_scheme(name, access), options).map_err(|error| match error {
         ReferenceError::Repository(error) => advise(error, failed),
-        other => anyhow::Error::from(other).context(WithHint {
-            message: failed.to_owned(),
-            hint: "specify an image in a registry, or oci:DIR:NAME in an OCI image layout"
-                .to_owned(),
-        }),
+        other => anyhow::Error::from(other).context(WithHint::new(
+            failed,
+            "specify an image in a registry, or oci:DIR:NAME in an OCI image layout",
+        )),
     })
 }
 
@@ -137,18 +138,21 @@ pub(crate) fn options(args: &AccessArgs) -> anyhow::Result<PullOptions> {
 }
 
 fn pull_secret(path: &Path) -> anyhow::Result<PullSecrets> {
-    let hint = || WithHint {
-        message: format!("cannot read pull secret {}", path.display()),
-        hint: "use a Docker config.json: {\"auths\": {\"registry.example\": {\"auth\": …}}}"
-            .to_owned(),
+    let hint = || {
+        WithHint::new(
+            format!("cannot read pull secret {}", path.display()),
+            "use a Docker config.json: {\"auths\": {\"registry.example\": {\"auth\": …}}}",
+        )
     };
     PullSecrets::parse(&fs::read(path).with_context(hint)?).with_context(hint)
 }
 
 fn read_ca_bundle(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let hint = || WithHint {
-        message: format!("cannot read the CA certificates in {}", path.display()),
-        hint: "specify a file with PEM certificates".to_owned(),
+    let hint = || {
+        WithHint::new(
+            format!("cannot read the CA certificates in {}", path.display()),
+            "specify a file with PEM certificates",
+        )
     };
     let pem = fs::read(path).with_context(hint)?;
     let begin = b"-----BEGIN CERTIFICATE-----";
@@ -165,5 +169,5 @@ fn advise(error: PullError, message: &str) -> anyhow::Error {
         _ => "specify the repository without a tag or password; set credentials with --pull-secret",
     };
     let (message, hint) = (message.to_owned(), hint.to_owned());
-    anyhow::Error::from(error).context(WithHint { message, hint })
+    anyhow::Error::from(error).context(WithHint::new(message, hint))
 }

@@ -11,9 +11,9 @@ use fairway_update_service::source::{Directory, ReleasesFile, Tarball};
 use fairway_update_service::{
     PolledSource, Service, ServiceLimits, ServiceOptions, StartError, TlsFiles,
 };
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::registry;
+use super::stop_signals::StopSignals;
 use crate::args::update_service::UpdateServiceArgs;
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
@@ -28,21 +28,15 @@ pub(crate) fn run(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result
 }
 
 async fn serve(args: &UpdateServiceArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    // Before the service starts, so that an early signal is not lost.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = StopSignals::new()?;
     let service = Service::start(options(args)?).await.map_err(advise)?;
     write!(printer.text(), "{}", Greeting { args, service: &service })?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
+    signals.recv().await;
     printer.note("stopping");
     // A second signal skips the grace period.
     tokio::select! {
         () = service.stop() => {}
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+        () = signals.recv() => {}
     }
     Ok(ExitStatus::Success)
 }
@@ -102,7 +96,7 @@ fn advise(error: StartError) -> anyhow::Error {
         StartError::Tls(_) => "check that --tls-cert and --tls-key are matching PEM files",
     };
     let message = "cannot start the update service".to_owned();
-    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+    anyhow::Error::from(error).context(WithHint::new(message, hint))
 }
 
 /// Message with the URLs of the service.

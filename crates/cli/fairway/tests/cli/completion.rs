@@ -9,8 +9,8 @@ use anyhow::Result;
 use fairway_testkit::{TestCluster, skip};
 use tempfile::TempDir;
 
-use crate::fairway;
 use crate::upgrade::create_cluster_version;
+use crate::{fairway, kubeconfig};
 
 /// Longer than the default of completion, for a busy host.
 const LONG_TIMEOUT: &str = "--request-timeout=60s";
@@ -146,15 +146,7 @@ async fn completion_for_kubectl_and_oc_plugins() -> Result<()> {
 #[test]
 fn completion_with_unresponsive_cluster_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let silent = tempfile::NamedTempFile::new().unwrap();
-    let text = format!(
-        "{{apiVersion: v1, kind: Config, current-context: c, \
-         clusters: [{{name: k, cluster: {{server: 'http://{}'}}}}], \
-         users: [{{name: u, user: {{}}}}], \
-         contexts: [{{name: c, context: {{cluster: k, user: u}}}}]}}",
-        listener.local_addr().unwrap()
-    );
-    std::fs::write(silent.path(), text).unwrap();
+    let silent = kubeconfig(&format!("http://{}", listener.local_addr().unwrap()));
     let missing = Path::new("/nonexistent/kubeconfig");
     for kubeconfig in [silent.path(), missing] {
         let output = fairway()

@@ -25,6 +25,7 @@ use std::fmt::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use tempfile::NamedTempFile;
 
 /// The binary, without environment variables that affect its output.
 fn fairway() -> Command {
@@ -56,6 +57,29 @@ fn transcript(command: &mut Command) -> String {
         }
     }
     text
+}
+
+/// A kubeconfig without a CA.
+fn kubeconfig(server: &str) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    let text = format!(
+        "{{apiVersion: v1, kind: Config, current-context: c, \
+         clusters: [{{name: k, cluster: {{server: '{server}'}}}}], \
+         users: [{{name: u, user: {{}}}}], \
+         contexts: [{{name: c, context: {{cluster: k, user: u}}}}]}}"
+    );
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+/// The errors of refused commands, each with its exit code, and without the reference to the help.
+fn refusals(transcripts: impl IntoIterator<Item = String>) -> String {
+    let refusal = |text: String| {
+        let (code, error) = text.split_once("\n----- stderr -----\n").expect("an error");
+        let error = error.replace("\n\nFor more information, try '--help'.\n", "\n");
+        format!("{}: {error}", code.trim_start_matches("exit code: "))
+    };
+    transcripts.into_iter().map(refusal).collect()
 }
 
 /// The standard output of a run as JSON.

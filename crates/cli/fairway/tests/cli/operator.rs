@@ -11,7 +11,7 @@ use fairway_testkit::{TestCluster, wait};
 use k8s_openapi::api::coordination::v1::Lease;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{fairway, transcript};
+use crate::{fairway, kubeconfig, transcript};
 
 fn operator() -> Command {
     let mut command = fairway();
@@ -47,26 +47,13 @@ fn send_signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Writes a kubeconfig for a server that does not respond.
-fn write_kubeconfig(path: &Path, silent: &TcpListener) {
-    let server = format!("http://{}", silent.local_addr().unwrap());
-    let text = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
-         contexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
-         clusters: [{{name: a, cluster: {{server: \"{server}\"}}}}]\n\
-         users: [{{name: a, user: {{}}}}]\n"
-    );
-    fs::write(path, text).unwrap();
-}
-
 #[test]
 fn second_signal_exits_at_once() {
-    let directory = tempfile::tempdir().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    write_kubeconfig(&directory.path().join("kubeconfig"), &silent);
+    let kubeconfig = kubeconfig(&format!("http://{}", silent.local_addr().unwrap()));
     let mut command = operator();
-    command.current_dir(directory.path()).args(["--kubeconfig=kubeconfig", "--listen="]);
-    command.args(["--probe-listen=", "--pod-uid=uid", "--lease-retry-period=40s"]);
+    command.arg("--kubeconfig").arg(kubeconfig.path()).args(["--listen=", "--probe-listen="]);
+    command.args(["--pod-uid=uid", "--lease-retry-period=40s"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let _request = silent.accept().unwrap();
     send_signal(&child, Signal::TERM);
@@ -109,15 +96,15 @@ async fn sigterm_releases_the_lease() -> anyhow::Result<()> {
 fn invalid_settings_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    write_kubeconfig(&directory.path().join("kubeconfig"), &silent);
+    let kubeconfig = kubeconfig(&format!("http://{}", silent.local_addr().unwrap()));
     // The operator creates a missing file.
     for file in ["broken.crt", "broken.key"] {
         fs::write(directory.path().join(file), "nothing of use").unwrap();
     }
     let run = |arguments: &[&str]| {
         let mut command = operator();
-        command.current_dir(directory.path()).args(["--kubeconfig=kubeconfig", "--pod-uid=uid"]);
-        transcript(command.args(arguments))
+        command.current_dir(directory.path()).arg("--kubeconfig").arg(kubeconfig.path());
+        transcript(command.arg("--pod-uid=uid").args(arguments))
     };
     let printed = [
         run(&["--listen=9099"]),

@@ -7,7 +7,7 @@ use fairway_testkit::TestCluster;
 use fairway_testkit::releases::TestRelease;
 use serde_json::{Value, json};
 
-use crate::{fairway, transcript};
+use crate::{fairway, refusals, transcript};
 
 /// The transcript of `fairway preflight` with an unpacked release. The sandbox runs in the runtime of
 /// the test, so the wait needs another thread.
@@ -57,15 +57,8 @@ fn invalid_input_is_refused() {
     let mut alone = fairway();
     alone.args(["preflight", "--release-image=registry.example/a", "--run=7"]);
     let texts = [transcript(&mut newer), transcript(&mut alone)];
-    insta::assert_snapshot!(texts.join("\n"), @r#"
-    exit code: 2
-    ----- stderr -----
-    error: this release supports the result format preflight-v1-json, not "preflight-v2-json"
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value '7' for '--run <ID>': not 32 hexadecimal digits
-
-    For more information, try '--help'.
+    insta::assert_snapshot!(refusals(texts), @r#"
+    2: error: this release supports the result format preflight-v1-json, not "preflight-v2-json"
+    2: error: invalid value '7' for '--run <ID>': not 32 hexadecimal digits
     "#);
 }

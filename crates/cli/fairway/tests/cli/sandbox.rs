@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{fairway, transcript};
+use crate::{fairway, refusals, transcript};
 
 /// A ready sandbox process.
 struct Sandbox {
@@ -116,25 +116,15 @@ fn invalid_settings_are_refused() {
         transcript(fairway().args(["sandbox", "--dir", "/proc/nowhere"])),
         transcript(fairway().args(["sandbox", "--nodes", "100"])),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @"
-    exit code: 1
-    ----- stderr -----
-    error: cannot start the sandbox
+    insta::assert_snapshot!(refusals(printed), @"
+    1: error: cannot start the sandbox
       caused by: cannot listen on 127.0.0.1:PORT
       caused by: Address already in use (os error 98)
     hint: omit --port to use a free port
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot create directory /proc/nowhere
+    1: error: cannot create directory /proc/nowhere
       caused by: No such file or directory (os error 2)
     hint: use a writable directory
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value '100' for '--nodes <COUNT>': 100 is not in 0..=20
-
-    For more information, try '--help'.
+    2: error: invalid value '100' for '--nodes <COUNT>': 100 is not in 0..=20
     ");
 }
 

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::graph::{GRAPH, GraphFiles, IMAGES};
-use crate::{fairway, transcript};
+use crate::{fairway, refusals, transcript};
 
 /// Longer than any step of these tests.
 const STEP_TIMEOUT: Duration = Duration::from_mins(2);
@@ -205,65 +205,32 @@ fn invalid_settings_are_refused() {
         run(&["--graph-data-image=registry.example/graph-data"]),
         transcript(fairway().args(["update-service", "--graph-data=d"])),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @r#"
-    exit code: 1
-    ----- stderr -----
-    error: cannot start the update service
+    insta::assert_snapshot!(refusals(printed), @r#"
+    1: error: cannot start the update service
       caused by: cannot listen on ADDRESS
       caused by: Address already in use (os error 98)
     hint: specify another address with --address or --status-address
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot start the update service
+    1: error: cannot start the update service
       caused by: prefix "graphs/" must start with / and must not end with /
     hint: specify a prefix such as /api/upgrades_info
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot start the update service
+    1: error: cannot start the update service
       caused by: cannot read missing.crt
       caused by: I/O error: No such file or directory (os error 2)
     hint: check that --tls-cert and --tls-key are matching PEM files
-
-    exit code: 2
-    ----- stderr -----
-    error: the following required arguments were not provided:
+    2: error: the following required arguments were not provided:
       --tls-key <FILE>
 
     Usage: fairway update-service --tls-cert <FILE> --tls-key <FILE> <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value 'often' for '--refresh <DURATION>': not a duration such as 30s, 5m or 1h
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--releases <FILE>' cannot be used with '--registry <REPOSITORY>'
+    2: error: invalid value 'often' for '--refresh <DURATION>': not a duration such as 30s, 5m or 1h
+    2: error: the argument '--releases <FILE>' cannot be used with '--registry <REPOSITORY>'
 
     Usage: fairway update-service <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--graph-data <PATH>' cannot be used with '--graph-data-image <IMAGE>'
+    2: error: the argument '--graph-data <PATH>' cannot be used with '--graph-data-image <IMAGE>'
 
     Usage: fairway update-service <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the following required arguments were not provided:
+    2: error: the following required arguments were not provided:
       <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
 
     Usage: fairway update-service <--graph-data <PATH>|--graph-data-image <IMAGE>> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>>
-
-    For more information, try '--help'.
     "#);
 }

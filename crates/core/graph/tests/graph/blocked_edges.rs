@@ -72,18 +72,7 @@ fn block_with_incomplete_risk_applies_to_all_clusters() {
     let (graph, _) = build(declared(), &data);
     let conditional = graph.edges().iter().find(|edge| edge.is_conditional()).unwrap();
     let risk = graph.risks(*conditional).next().unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&**risk).unwrap(), @r#"
-    {
-      "url": "https://bugs.example/1",
-      "name": "Block474Leak",
-      "message": "blocked-edges/4.7.4-leak.yaml blocks this update without an explanation.",
-      "matchingRules": [
-        {
-          "type": "Always"
-        }
-      ]
-    }
-    "#);
+    insta::assert_snapshot!(serde_json::to_string(&**risk).unwrap(), @r#"{"url":"https://bugs.example/1","name":"Block474Leak","message":"blocked-edges/4.7.4-leak.yaml blocks this update without an explanation.","matchingRules":[{"type":"Always"}]}"#);
 }
 
 #[test]
@@ -216,18 +205,7 @@ fn risks_with_conflicting_rules_apply_to_all_clusters() {
     insta::assert_snapshot!(lines(&problems), @"risk Leak has conflicting rules for one update, so it applies to all clusters for that update");
     let conditional = graph.edges().iter().find(|edge| edge.is_conditional()).unwrap();
     assert_eq!(graph.risks(*conditional).len(), 1);
-    insta::assert_snapshot!(serde_json::to_string_pretty(&**graph.risks(*conditional).next().unwrap()).unwrap(), @r#"
-    {
-      "url": "https://bugs.example/1",
-      "name": "Leak",
-      "message": "It leaks more.\nIt leaks.",
-      "matchingRules": [
-        {
-          "type": "Always"
-        }
-      ]
-    }
-    "#);
+    insta::assert_snapshot!(serde_json::to_string(&**graph.risks(*conditional).next().unwrap()).unwrap(), @r#"{"url":"https://bugs.example/1","name":"Leak","message":"It leaks more.\nIt leaks.","matchingRules":[{"type":"Always"}]}"#);
 }
 
 #[test]

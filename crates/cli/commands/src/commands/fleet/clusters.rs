@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use crate::args::cluster::ClusterArgs;
 use crate::args::fleet::MembersArgs;
 use crate::cluster::contexts;
-use crate::errors::{WithHint, WrongUsage};
+use crate::errors::{HintExt as _, WithHint, WrongUsage};
 use crate::source::CLUSTER_VERSION_FILE;
 
 /// Maximum number of files in a directory of recorded clusters.
@@ -53,10 +53,11 @@ pub(super) fn recorded(dir: &Path) -> anyhow::Result<Vec<RecordedCluster>> {
 
 /// [`recorded`] with a limit of files.
 fn recorded_within(dir: &Path, max: usize) -> anyhow::Result<Vec<RecordedCluster>> {
-    let unreadable = || WithHint {
-        message: format!("cannot read directory {}", dir.display()),
-        hint: "use a directory with X-cv.yaml or a directory X for each recorded cluster X"
-            .to_owned(),
+    let unreadable = || {
+        WithHint::new(
+            format!("cannot read directory {}", dir.display()),
+            "use a directory with X-cv.yaml or a directory X for each recorded cluster X",
+        )
     };
     let mut found = Vec::new();
     for (number, entry) in fs::read_dir(dir).with_context(unreadable)?.enumerate() {
@@ -65,16 +66,15 @@ fn recorded_within(dir: &Path, max: usize) -> anyhow::Result<Vec<RecordedCluster
             let message = format!("{} contains more than {max} files", dir.display());
             let hint = "split the recorded clusters into several directories, and report on each \
                         of them";
-            return Err(WithHint { message, hint: hint.to_owned() }.into());
+            return Err(WithHint::new(message, hint).into());
         }
         found.extend(member(&entry.with_context(unreadable)?));
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
-    Some(found).filter(|found| !found.is_empty()).with_context(|| WithHint {
-        message: format!("{} contains no recorded clusters", dir.display()),
-        hint: "record one with `kubectl get clusterversion version -o yaml > DIR/X-cv.yaml`"
-            .to_owned(),
-    })
+    Some(found).filter(|found| !found.is_empty()).with_hint(
+        format!("{} contains no recorded clusters", dir.display()),
+        "record one with `kubectl get clusterversion version -o yaml > DIR/X-cv.yaml`",
+    )
 }
 
 fn member(entry: &DirEntry) -> Option<RecordedCluster> {

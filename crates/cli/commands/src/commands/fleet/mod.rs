@@ -8,11 +8,11 @@ mod report;
 use crate::args::fleet::FleetCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::schema::Shape;
+use crate::schema::{self, Shape};
 
 /// The schemas of its documents.
 pub(super) fn shapes() -> [Shape; 2] {
-    [preflight::shape(), report::shape()]
+    [schema::of::<preflight::FleetPreflight>(), schema::of::<report::Shown<'_>>()]
 }
 
 pub(crate) fn run(command: &FleetCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {

@@ -13,16 +13,11 @@ use super::view::View;
 use crate::args::graph::ChannelsArgs;
 use crate::args::report::ReportFormat;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "GraphChannels";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Channels<'_>>(KIND)
+impl TypedReport for Channels<'_> {
+    const KIND: &'static str = "GraphChannels";
 }
 
 pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -39,13 +34,13 @@ pub(crate) fn run(args: &ChannelsArgs, printer: &Printer) -> anyhow::Result<Exit
             return Ok(ExitStatus::Success);
         }
     }
-    output::report(printer.stdout(), args.output.output, KIND, &found)?;
+    output::report(printer.stdout(), args.output.output, &found)?;
     Ok(ExitStatus::Success)
 }
 
 /// Channels of a release.
 #[derive(Serialize, JsonSchema)]
-struct Channels<'a> {
+pub(crate) struct Channels<'a> {
     /// Version of the release.
     release: &'a Version,
     /// Channels that contain the release.

@@ -12,16 +12,11 @@ use super::{input, view};
 use crate::args::graph::DiffArgs;
 use crate::errors::{CannotTell, WithHint};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "GraphDifference";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Difference>(KIND)
+impl TypedReport for Difference {
+    const KIND: &'static str = "GraphDifference";
 }
 
 pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -30,17 +25,17 @@ pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStat
         (false, false) => files(args, printer)?,
         _ => return Err(different_inputs(args).into()),
     };
-    output::report(printer.stdout(), args.output.output, KIND, &difference)?;
+    output::report(printer.stdout(), args.output.output, &difference)?;
     let has_changed = args.exit_code && !difference.is_empty();
     Ok(if has_changed { ExitStatus::Refused } else { ExitStatus::Success })
 }
 
 fn different_inputs(args: &DiffArgs) -> WithHint {
     let DiffArgs { old, new, .. } = args;
-    WithHint {
-        message: format!("cannot compare {} with {}", old.display(), new.display()),
-        hint: "specify two graph-data directories, or two files with graphs".to_owned(),
-    }
+    WithHint::new(
+        format!("cannot compare {} with {}", old.display(), new.display()),
+        "specify two graph-data directories, or two files with graphs",
+    )
 }
 
 fn directories(args: &DiffArgs, printer: &Printer) -> anyhow::Result<Difference> {
@@ -74,7 +69,7 @@ fn compare(args: &DiffArgs, old: &Graph, new: &Graph) -> Result<GraphChanges, Ca
 /// Changes of graph-data and of the update graph.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Difference {
+pub(crate) struct Difference {
     /// Changes of graph-data, if two directories with graph-data are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph_data: Option<GraphDataChanges>,

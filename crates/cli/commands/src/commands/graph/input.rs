@@ -14,7 +14,7 @@ use fairway_update_service::source::{Repository, SourceContent};
 use crate::args::graph::InputArgs;
 use crate::args::registry::{RegistryArgs, ReleasesArgs};
 use crate::commands::registry;
-use crate::errors::WithHint;
+use crate::errors::{HintExt as _, WithHint};
 use crate::printer::Printer;
 
 /// The path of standard input.
@@ -50,12 +50,11 @@ pub(super) fn source(args: &InputArgs, printer: &Printer) -> anyhow::Result<Grap
 pub(super) fn data(args: &InputArgs, printer: &Printer) -> anyhow::Result<Option<GraphData>> {
     if let Some(mut image) = registry::graph_data(&args.image, &args.registries)? {
         let name = image.name();
-        let SourceContent { content, .. } = read_once(&mut image).with_context(|| WithHint {
-            message: format!("cannot read {name}"),
-            hint: "check the image name, the credentials in --pull-secret, and with a keyring the \
-                 signatures"
-                .to_owned(),
-        })?;
+        let SourceContent { content, .. } = read_once(&mut image).with_hint(
+            format!("cannot read {name}"),
+            "check the image name, the credentials in --pull-secret, and with a keyring the \
+             signatures",
+        )?;
         return decode(&content, &name, "DIR", printer).map(Some);
     }
     args.graph_data.as_deref().map(|dir| graph_data(dir, printer)).transpose()
@@ -92,10 +91,11 @@ fn declare(releases: Vec<ReleaseImage>, unreadable: &[GraphProblem], printer: &P
 
 /// Reads a releases file.
 fn read_releases(path: &Path) -> anyhow::Result<(Vec<ReleaseImage>, Vec<GraphProblem>)> {
-    let hint = || WithHint {
-        message: "cannot read releases".to_owned(),
-        hint: "use a JSON list: [{\"image\": …, \"arch\": …, \"release-metadata\": {…}}, …]"
-            .to_owned(),
+    let hint = || {
+        WithHint::new(
+            "cannot read releases",
+            "use a JSON list: [{\"image\": …, \"arch\": …, \"release-metadata\": {…}}, …]",
+        )
     };
     let bytes = bytes(path, releases::MAX_BYTES).with_context(hint)?;
     releases::read(&name(path), &bytes).with_context(hint)
@@ -108,11 +108,10 @@ fn scan_releases(
 ) -> anyhow::Result<(Vec<ReleaseImage>, Vec<GraphProblem>)> {
     let mut repository = repository.with_progress(registry::scan_progress(printer.clone()));
     let name = repository.name();
-    let SourceContent { content, problems } =
-        read_once(&mut repository).with_context(|| WithHint {
-            message: format!("cannot read {name}"),
-            hint: "check the image name and the credentials in --pull-secret".to_owned(),
-        })?;
+    let SourceContent { content, problems } = read_once(&mut repository).with_hint(
+        format!("cannot read {name}"),
+        "check the image name and the credentials in --pull-secret",
+    )?;
     printer.note(format_args!("{name}: {} found, {} skipped", content.len(), problems.len()));
     Ok((content, problems))
 }
@@ -126,10 +125,11 @@ fn read_once<T>(source: &mut impl Source<T>) -> anyhow::Result<SourceContent<T>>
 
 /// Reads a graph in the format of an update service.
 pub(in crate::commands) fn wire_graph(path: &Path, printer: &Printer) -> anyhow::Result<Graph> {
-    let hint = || WithHint {
-        message: "cannot read graph".to_owned(),
-        hint: "use the JSON format of an update service: {\"nodes\": […], \"edges\": […], …}"
-            .to_owned(),
+    let hint = || {
+        WithHint::new(
+            "cannot read graph",
+            "use the JSON format of an update service: {\"nodes\": […], \"edges\": […], …}",
+        )
     };
     let bytes = bytes(path, cincinnati::MAX_BYTES).with_context(hint)?;
     let (graph, problems) = cincinnati::read(&name(path), &bytes).with_context(hint)?;
@@ -150,10 +150,10 @@ fn decode(
     location: &str,
     printer: &Printer,
 ) -> anyhow::Result<GraphData> {
-    let data = GraphData::read(files).with_context(|| WithHint {
-        message: format!("cannot use {name}"),
-        hint: format!("run `fairway graph lint {location}` to list its errors"),
-    })?;
+    let data = GraphData::read(files).with_hint(
+        format!("cannot use {name}"),
+        format!("run `fairway graph lint {location}` to list its errors"),
+    )?;
     let grave = data.findings.iter().filter(|found| found.problem.severity() >= Severity::Error);
     printer.warnings(&grave.map(ToString::to_string).collect::<Vec<_>>());
     Ok(data)
@@ -161,10 +161,10 @@ fn decode(
 
 /// The files of graph-data.
 pub(super) fn files(dir: &Path) -> anyhow::Result<Files> {
-    fairway_graph_files::read(dir).with_context(|| WithHint {
-        message: format!("cannot read graph-data in {}", dir.display()),
-        hint: "specify a directory with `version`, `channels` and `blocked-edges`".to_owned(),
-    })
+    fairway_graph_files::read(dir).with_hint(
+        format!("cannot read graph-data in {}", dir.display()),
+        "specify a directory with `version`, `channels` and `blocked-edges`",
+    )
 }
 
 /// The content of a file, or of standard input.

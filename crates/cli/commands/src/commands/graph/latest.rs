@@ -13,26 +13,21 @@ use super::view::View;
 use crate::args::graph::LatestArgs;
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "GraphLatest";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<LatestRelease<'_>>(KIND)
+impl TypedReport for LatestRelease<'_> {
+    const KIND: &'static str = "GraphLatest";
 }
 
 pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let graph = input::graph(&args.input, printer)?;
     let view = View::select(graph, args.input.arch.as_deref(), Some(&args.channel))?;
     let Some(id) = latest(&view.graph, Scope::default()) else {
-        return Err(CannotTell {
-            message: format!("no release in {}", view.title()),
-            hint: "select another architecture with --arch".to_owned(),
-        }
+        return Err(CannotTell::new(
+            format!("no release in {}", view.title()),
+            "select another architecture with --arch",
+        )
         .into());
     };
     let node = view.graph.node(id);
@@ -41,13 +36,13 @@ pub(crate) fn run(args: &LatestArgs, printer: &Printer) -> anyhow::Result<ExitSt
         release: &node.version,
         image: node.release.as_ref().map(|release| release.payload.as_str()),
     };
-    output::report(printer.stdout(), args.output.output, KIND, &found)?;
+    output::report(printer.stdout(), args.output.output, &found)?;
     Ok(ExitStatus::Success)
 }
 
 /// Latest release of a channel.
 #[derive(Serialize, JsonSchema)]
-struct LatestRelease<'a> {
+pub(crate) struct LatestRelease<'a> {
     /// Name of the channel.
     channel: &'a str,
     /// Version of the release.

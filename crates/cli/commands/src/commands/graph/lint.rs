@@ -8,16 +8,11 @@ use fairway_graph::lint::{LintReport, lint, print};
 use super::input;
 use crate::args::graph::{Denied, LintArgs, LintFormat};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "GraphDataLint";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<print::Document<'_>>(KIND)
+impl TypedReport for print::Document<'_> {
+    const KIND: &'static str = "GraphDataLint";
 }
 
 pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -40,7 +35,7 @@ pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStat
             let text = print::text(&report, &files, print::Style::Coloured) + &by_rule(&report);
             stdout.write_all(text.as_bytes())?;
         }
-        LintFormat::Json => output::document(stdout, KIND, &print::json(&report))?,
+        LintFormat::Json => output::document(stdout, &print::json(&report))?,
         LintFormat::Sarif => writeln!(stdout, "{}", print::sarif(&report)?)?,
     }
     Ok(status(&report, args.deny))

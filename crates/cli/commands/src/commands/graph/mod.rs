@@ -24,11 +24,18 @@ mod why;
 use crate::args::graph::GraphCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::schema::Shape;
+use crate::schema::{self, Shape};
 
 /// The schemas of its documents.
 pub(super) fn shapes() -> [Shape; 6] {
-    [channels::shape(), diff::shape(), latest::shape(), lint::shape(), path::shape(), why::shape()]
+    [
+        schema::of::<channels::Channels<'_>>(),
+        schema::of::<diff::Difference>(),
+        schema::of::<latest::LatestRelease<'_>>(),
+        schema::of::<fairway_graph::lint::print::Document<'_>>(),
+        schema::of::<path::GraphPaths<'_>>(),
+        schema::of::<fairway_graph::analysis::UpdateExplanation>(),
+    ]
 }
 
 pub(crate) fn run(command: &GraphCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {

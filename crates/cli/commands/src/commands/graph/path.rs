@@ -11,23 +11,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::view::View;
-use crate::args::graph::PathArgs;
+use crate::args::graph::EdgeArgs;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "GraphPaths";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<GraphPaths<'_>>(KIND)
+impl TypedReport for GraphPaths<'_> {
+    const KIND: &'static str = "GraphPaths";
 }
 
-pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &EdgeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let view = View::read(&args.view, printer)?;
-    let (from, to) = (&args.ends.from, &args.ends.to);
+    let (from, to) = (&args.from, &args.to);
     let paths = match paths(&view.graph, from, to) {
         Ok(paths) => Some(paths),
         Err(UpgradePathError::None { .. }) => None,
@@ -36,13 +31,13 @@ pub(crate) fn run(args: &PathArgs, printer: &Printer) -> anyhow::Result<ExitStat
     let status = if paths.is_some() { ExitStatus::Success } else { ExitStatus::Refused };
     let risks = paths.as_ref().map_or_else(Vec::new, |paths| risks(&view.graph, paths));
     let ways = GraphPaths { from, to, paths, risks };
-    output::report(printer.stdout(), args.output.output, KIND, &ways)?;
+    output::report(printer.stdout(), args.output.output, &ways)?;
     Ok(status)
 }
 
 /// Upgrade paths between two versions, and their risks.
 #[derive(Serialize, JsonSchema)]
-struct GraphPaths<'a> {
+pub(crate) struct GraphPaths<'a> {
     /// First version.
     from: &'a Version,
     /// Last version.

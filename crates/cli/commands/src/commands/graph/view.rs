@@ -67,10 +67,10 @@ pub(in crate::commands) fn usual<'a>(
         Some(_) => Ok(chosen),
         None if known.is_empty() => Ok(None),
         None if known.contains(USUAL_ARCHITECTURE) => Ok(Some(USUAL_ARCHITECTURE)),
-        None => Err(CannotTell {
-            message: format!("no release for architecture {USUAL_ARCHITECTURE}"),
-            hint: format!("select one of {} with --arch", join(known.into_iter())),
-        }),
+        None => Err(CannotTell::new(
+            format!("no release for architecture {USUAL_ARCHITECTURE}"),
+            format!("select one of {} with --arch", join(known.into_iter())),
+        )),
     }
 }
 
@@ -78,17 +78,17 @@ pub(in crate::commands) fn usual<'a>(
 pub(super) fn check_scope(graph: &Graph, scope: Scope<'_>) -> Result<(), CannotTell> {
     let architectures = graph.architectures();
     if let Some(wanted) = scope.architecture.filter(|wanted| !architectures.contains(wanted)) {
-        return Err(CannotTell {
-            message: format!("no release for architecture {wanted}"),
-            hint: alternatives("architectures", architectures.into_iter().collect()),
-        });
+        return Err(CannotTell::new(
+            format!("no release for architecture {wanted}"),
+            alternatives("architectures", architectures.into_iter().collect()),
+        ));
     }
     let channels: BTreeSet<&str> = graph.nodes().iter().flat_map(Node::channels).collect();
     if let Some(wanted) = scope.channel.filter(|wanted| !channels.contains(wanted)) {
-        return Err(CannotTell {
-            message: format!("no release in channel {wanted}"),
-            hint: alternatives("channels", similar_channels(wanted, channels)),
-        });
+        return Err(CannotTell::new(
+            format!("no release in channel {wanted}"),
+            alternatives("channels", similar_channels(wanted, channels)),
+        ));
     }
     Ok(())
 }
@@ -100,14 +100,11 @@ pub(super) fn explain(graph: &Graph, scope: Scope<'_>, error: &UpgradePathError)
         _ => None,
     };
     match unknown.map(|version| version.without_build()) {
-        Some(version) => CannotTell {
-            message: format!("cannot find version {version}{}", describe(scope)),
-            hint: locations(graph, scope, &version),
-        },
-        None => CannotTell {
-            message: error.to_string(),
-            hint: "select an architecture with --arch".to_owned(),
-        },
+        Some(version) => CannotTell::new(
+            format!("cannot find version {version}{}", describe(scope)),
+            locations(graph, scope, &version),
+        ),
+        None => CannotTell::new(error.to_string(), "select an architecture with --arch"),
     }
 }
 

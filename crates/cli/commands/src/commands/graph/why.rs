@@ -5,21 +5,16 @@ use fairway_graph::analysis::{UpdateExplanation, UpdateState};
 use fairway_graph::build::GraphBuilder;
 
 use super::{input, view};
-use crate::args::graph::WhyArgs;
+use crate::args::graph::EdgeArgs;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "GraphEdge";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<UpdateExplanation>(KIND)
+impl TypedReport for UpdateExplanation {
+    const KIND: &'static str = "GraphEdge";
 }
 
-pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &EdgeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let data = input::data(&args.view.input, printer)?.unwrap_or_default();
     let declared = input::source(&args.view.input, printer)?;
     let draft = GraphBuilder::new(declared, &data);
@@ -27,9 +22,9 @@ pub(crate) fn run(args: &WhyArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     let scope = Scope { architecture, channel: args.view.channel.as_deref() };
     view::check_scope(draft.graph(), scope)?;
     let why = draft
-        .explain(&args.ends.from, &args.ends.to, scope)
+        .explain(&args.from, &args.to, scope)
         .map_err(|error| view::explain(draft.graph(), scope, &error))?;
-    output::report(printer.stdout(), args.output.output, KIND, &why)?;
+    output::report(printer.stdout(), args.output.output, &why)?;
     Ok(match why.verdict {
         UpdateState::Recommended | UpdateState::Conditional { .. } => ExitStatus::Success,
         _ => ExitStatus::Refused,

@@ -3,7 +3,6 @@
 pub(crate) mod progress;
 mod report;
 
-use anyhow::Context;
 use fairway_api::cluster_version::{ClusterVersionSpec, SignatureStore};
 use fairway_install::{InstallError, Installation};
 use fairway_release::inclusion::{DEFAULT_PROFILE, ManifestFilter};
@@ -13,31 +12,26 @@ use url::Url;
 use crate::args::install::InstallArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::commands::release::input::{self, PinnedImage};
-use crate::errors::WithHint;
+use crate::errors::{HintExt as _, WithHint};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use progress::follow;
-use report::Report;
+pub(super) use report::Report;
 
-/// The kind of its documents.
-const KIND: &str = "Installation";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Report>(KIND)
+impl TypedReport for Report {
+    const KIND: &'static str = "Installation";
 }
 
 pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let found = input::read(&args.release_image, &args.access)?;
-    let pinned = found.image.as_ref().with_context(|| WithHint {
-        message: format!(
+    let pinned = found.image.as_ref().with_hint(
+        format!(
             "cannot install from directory {}: clusters cannot pull from a directory",
             args.release_image
         ),
-        hint: "create an image with `fairway release new`".to_owned(),
-    })?;
+        "create an image with `fairway release new`",
+    )?;
     let repository = args.pull_from.as_ref().unwrap_or(&pinned.repository).clone();
     let image = PinnedImage { repository, digest: pinned.digest.clone() }.to_string();
     let release = found.load_as(&image)?;
@@ -63,7 +57,7 @@ pub(crate) fn run(args: &InstallArgs, printer: &Printer) -> anyhow::Result<ExitS
         let status = if timed_out { ExitStatus::TimedOut } else { ExitStatus::Success };
         anyhow::Ok((report, status))
     })?;
-    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    output::report(printer.stdout(), args.output.output, &report)?;
     Ok(status)
 }
 
@@ -104,5 +98,5 @@ fn advise(error: InstallError, image: &str) -> anyhow::Error {
                 .to_owned()
         }
     };
-    anyhow::Error::from(error).context(WithHint { message: "cannot install".to_owned(), hint })
+    anyhow::Error::from(error).context(WithHint::new("cannot install", hint))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Installation of a release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// Version of the release.
     pub(super) release: String,
     /// Image of the release, by digest.

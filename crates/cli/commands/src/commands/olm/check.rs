@@ -15,29 +15,24 @@ use crate::args::olm::OlmCheckArgs;
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "CatalogCheck";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Report>(KIND)
+impl TypedReport for Report {
+    const KIND: &'static str = "CatalogCheck";
 }
 
 pub(crate) fn run(args: &OlmCheckArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let files = files::read(&args.catalog)?;
     let report = Report::new(&args.catalog.display().to_string(), files, args)?;
-    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    output::report(printer.stdout(), args.output.output, &report)?;
     Ok(report.status())
 }
 
 /// Bundles of a catalog that the OLM guard allows on a cluster version.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+pub(crate) struct Report {
     /// Minor version of the cluster.
     #[schemars(with = "String")]
     cluster_version: MinorVersion,
@@ -97,13 +92,13 @@ impl Report {
         let packages: Vec<&Package> =
             catalogs.packages().iter().filter(|package| wanted(&package.name)).collect();
         if packages.is_empty() {
-            return Err(CannotTell {
-                message: match &args.package {
+            return Err(CannotTell::new(
+                match &args.package {
                     Some(name) => format!("cannot find package {name} in {catalog}"),
                     None => format!("no packages in {catalog}"),
                 },
-                hint: "specify the directory of a file-based catalog".to_owned(),
-            }
+                "specify the directory of a file-based catalog",
+            )
             .into());
         }
         let has =

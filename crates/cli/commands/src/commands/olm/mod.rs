@@ -8,11 +8,11 @@ pub(super) mod state;
 use crate::args::olm::OlmCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::schema::Shape;
+use crate::schema::{self, Shape};
 
 /// The schemas of its documents.
 pub(crate) fn shapes() -> [Shape; 2] {
-    [check::shape(), list::shape()]
+    [schema::of::<check::Report>(), schema::of::<list::List>()]
 }
 
 pub(crate) fn run(command: &OlmCommand, printer: &Printer) -> anyhow::Result<ExitStatus> {

@@ -143,20 +143,17 @@ impl State {
 
 fn list_error(why: ClusterReadError) -> anyhow::Error {
     match why {
-        ClusterReadError::NotServed(_) => CannotTell {
-            message: "OLM is not installed: the cluster does not serve ClusterServiceVersions"
-                .to_owned(),
-            hint: "check the context with `kubectl config current-context`".to_owned(),
-        }
+        ClusterReadError::NotServed(_) => CannotTell::new(
+            "OLM is not installed: the cluster does not serve ClusterServiceVersions",
+            "check the context with `kubectl config current-context`",
+        )
         .into(),
         ClusterReadError::Unreadable { .. } | ClusterReadError::TooMany(_) => {
-            anyhow::Error::new(why).context(WithHint {
-                message: "cannot list OLM operators".to_owned(),
-                hint:
-                    "check your permissions with `kubectl auth can-i list clusterserviceversions \
-                       --all-namespaces`"
-                        .to_owned(),
-            })
+            anyhow::Error::new(why).context(WithHint::new(
+                "cannot list OLM operators",
+                "check your permissions with `kubectl auth can-i list clusterserviceversions \
+                 --all-namespaces`",
+            ))
         }
     }
 }

@@ -3,18 +3,16 @@
 use fairway_registry::payload::read_unpacked;
 
 use crate::args::preflight::CopyManifestsArgs;
-use crate::errors::WithHint;
+use crate::errors::HintExt as _;
 use crate::exit::ExitStatus;
 use crate::output;
-use anyhow::Context;
 
 pub(super) fn run(args: &CopyManifestsArgs) -> anyhow::Result<ExitStatus> {
-    let files = read_unpacked(&args.payload).with_context(|| WithHint {
-        message: "cannot read the manifests of this release".to_owned(),
-        hint: "run the command in the release image, or specify the directory of a payload with \
-               --payload"
-            .to_owned(),
-    })?;
+    let files = read_unpacked(&args.payload).with_hint(
+        "cannot read the manifests of this release",
+        "run the command in the release image, or specify the directory of a payload with \
+         --payload",
+    )?;
     for (path, content) in files {
         let path = args.to.join(path);
         if let Some(directory) = path.parent() {

@@ -12,20 +12,15 @@ use fairway_preflight::engine::CheckSchedule;
 use fairway_preflight::monitor::{MonitorError, MonitorPaths, monitor};
 use fairway_preflight::settings::{ImageDepth, ImageSettings, Settings};
 use fairway_preflight::target::SelectionSettings;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::preflight::{PreflightArgs, PreflightCommand, PreflightImages};
+use crate::commands::stop_signals::StopSignals;
 use crate::commands::{operator, registry};
 use crate::errors::{WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::schema::Shape;
-
-/// The schema of its documents.
-pub(super) fn shape() -> Shape {
-    report::shape()
-}
+pub(super) use report::Report;
 
 pub(crate) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     if let Some(PreflightCommand::CopyManifests(args)) = &args.command {
@@ -70,15 +65,11 @@ async fn run_checks(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
 
 /// Token that SIGINT and SIGTERM cancel.
 fn stop_with_signals() -> anyhow::Result<CancellationToken> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = StopSignals::new()?;
     let stop = CancellationToken::new();
     let told = stop.clone();
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        signals.recv().await;
         told.cancel();
     });
     Ok(stop)
@@ -120,22 +111,10 @@ fn advise(error: MonitorError) -> anyhow::Error {
         }
         MonitorError::Unseen(_) => {
             "grant permission to read the cluster, such as ClusterRole \
-                                    cluster-reader"
+             cluster-reader"
         }
         MonitorError::Results { .. } => "specify a writable directory with --results",
     };
     let message = "preflight failed".to_owned();
-    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_format_is_refused() {
-        assert!(check_format("preflight-v1-json").is_ok());
-        let WrongUsage(why) = check_format("preflight-v2-json").unwrap_err();
-        insta::assert_snapshot!(why, @r#"this release supports the result format preflight-v1-json, not "preflight-v2-json""#);
-    }
+    anyhow::Error::from(error).context(WithHint::new(message, hint))
 }

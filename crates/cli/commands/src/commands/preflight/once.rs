@@ -16,12 +16,12 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::report::{KIND, Report};
+use super::report::Report;
 use crate::args::operator::CheckNetwork;
 use crate::args::preflight::PreflightArgs;
 use crate::cluster::Cluster;
 use crate::commands::release::input::{self, PinnedImage};
-use crate::errors::{CannotTell, WithHint, WrongUsage};
+use crate::errors::{CannotTell, HintExt as _, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::printer::Printer;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &PreflightArgs, printer: &Printer) -> anyhow::Result<Exi
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let document = runtime.block_on(run_checks(args, printer, image, content))?;
     let report = Report(&document);
-    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    output::report(printer.stdout(), args.output.output, &report)?;
     Ok(report.status())
 }
 
@@ -65,10 +65,10 @@ async fn run_checks(
     }
     let (checks, selection) = (checks::all(&settings.images), super::target(args));
     let runner = Runner::prepare(client, &settings, &selection, content, checks, job_runner).await;
-    let runner = runner.with_context(|| WithHint {
-        message: "cannot read the cluster".to_owned(),
-        hint: "grant permission to read the cluster, such as ClusterRole cluster-reader".to_owned(),
-    })?;
+    let runner = runner.with_hint(
+        "cannot read the cluster",
+        "grant permission to read the cluster, such as ClusterRole cluster-reader",
+    )?;
     let progress = tokio::spawn(print_progress(runner.known(), printer.clone()));
     let document = wait_for_result(runner, stop).await;
     progress.abort();
@@ -105,22 +105,22 @@ fn job_creator(
 
 async fn delete_run(creator: &DirectJobCreator, run: &str) -> anyhow::Result<()> {
     let selector = labels::selector(run);
-    creator.clear().await.with_context(|| WithHint {
-        message: "cannot delete the Jobs and RBAC objects of the checks".to_owned(),
-        hint: format!(
+    creator.clear().await.with_hint(
+        "cannot delete the Jobs and RBAC objects of the checks",
+        format!(
             "remove them with `kubectl delete --all-namespaces -l {selector} \
              jobs,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings`"
         ),
-    })
+    )
 }
 
 async fn wait_for_result(runner: Runner, stop: CancellationToken) -> anyhow::Result<Document> {
     let document = runner.run(Until::Done, stop.clone()).await;
     if document.completed.is_none() && stop.is_cancelled() {
-        return Err(CannotTell {
-            message: "interrupted before all checks completed".to_owned(),
-            hint: "repeat the command; all objects of the checks are removed".to_owned(),
-        }
+        return Err(CannotTell::new(
+            "interrupted before all checks completed",
+            "repeat the command; all objects of the checks are removed",
+        )
         .into());
     }
     Ok(document)
@@ -132,9 +132,11 @@ async fn source(args: &PreflightArgs, cluster: &Cluster) -> anyhow::Result<Versi
         return Ok(version.clone());
     }
     let known = cluster.cluster_version().await?;
-    let hint = || CannotTell {
-        message: "ClusterVersion does not contain the version of the cluster".to_owned(),
-        hint: "specify the version with --source-version".to_owned(),
+    let hint = || {
+        CannotTell::new(
+            "ClusterVersion does not contain the version of the cluster",
+            "specify the version with --source-version",
+        )
     };
     let version = current(&known).with_context(hint)?;
     Version::parse(version).with_context(hint)

@@ -8,20 +8,16 @@ use serde::Serialize;
 
 use crate::exit::ExitStatus;
 use crate::foreign_text::{OneLine, lines};
-use crate::schema::{self, Shape};
+use crate::output::TypedReport;
 
-/// The kind of its documents.
-pub(super) const KIND: &str = "Preflight";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Report<'_>>(KIND)
+impl TypedReport for Report<'_> {
+    const KIND: &'static str = "Preflight";
 }
 
 /// Results of the checks of a release.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Report<'a>(pub(super) &'a Document);
+pub(crate) struct Report<'a>(pub(super) &'a Document);
 
 impl Report<'_> {
     /// Exit code of the report.
@@ -152,7 +148,7 @@ mod tests {
 
     fn printed(format: ReportFormat, document: &Document) -> String {
         let mut out = Vec::new();
-        output::report(&mut out, format, KIND, &Report(document)).unwrap();
+        output::report(&mut out, format, &Report(document)).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -207,58 +203,6 @@ mod tests {
 
         No findings.
         ");
-    }
-
-    #[test]
-    fn document_has_checks_and_findings() {
-        insta::assert_snapshot!(printed(ReportFormat::Json, &example()), @r#"
-        {
-          "apiVersion": "fairway.dev/v1alpha1",
-          "kind": "Preflight",
-          "format": "preflight-v1-json",
-          "preflightID": "0123456789abcdef0123456789abcdef",
-          "sourceVersion": "5.0.0",
-          "targetVersion": "5.2.0",
-          "targetImage": "registry.example/releases@sha256:0",
-          "executionStatus": "completed",
-          "checks": [
-            {
-              "name": "drain",
-              "kind": "builtIn",
-              "status": "found"
-            },
-            {
-              "name": "images",
-              "kind": "builtIn",
-              "status": "cannotTell",
-              "message": "the registry does not answer\u001b[2J"
-            },
-            {
-              "name": "nodes",
-              "kind": "builtIn",
-              "status": "passed"
-            }
-          ],
-          "risks": [
-            {
-              "name": "ImagesCheckFailed",
-              "message": "Something is in the way.",
-              "severity": "warning",
-              "check": "images",
-              "reason": "PreflightPartial"
-            },
-            {
-              "name": "PodDisruptionBudgetBlocksDrain",
-              "message": "Something is in the way.",
-              "url": "https://docs.example/drain",
-              "severity": "critical",
-              "remediation": "Let the budget allow a disruption",
-              "check": "drain",
-              "reason": "PreflightValidation"
-            }
-          ]
-        }
-        "#);
     }
 
     #[test]

@@ -10,22 +10,17 @@ use super::input;
 use crate::args::release::DiffArgs;
 use crate::exit::ExitStatus;
 use crate::foreign_text;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "ReleaseDifference";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Difference>(KIND)
+impl TypedReport for Difference {
+    const KIND: &'static str = "ReleaseDifference";
 }
 
 pub(crate) fn run(args: &DiffArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let release = |name: &str| input::read(name, &args.access)?.load_as(ANY_IMAGE);
     let changes = Difference(Changes::between(&release(&args.from)?, &release(&args.to)?));
-    output::report(printer.stdout(), args.output.output, KIND, &changes)?;
+    output::report(printer.stdout(), args.output.output, &changes)?;
     let has_changed = args.exit_code && !changes.0.is_empty();
     Ok(if has_changed { ExitStatus::Refused } else { ExitStatus::Success })
 }
@@ -36,7 +31,7 @@ const ANY_IMAGE: &str = "{{.ReleaseImage}}";
 /// Differences between two releases.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-struct Difference(Changes);
+pub(crate) struct Difference(Changes);
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,21 +13,16 @@ use serde::Serialize;
 use super::input;
 use crate::args::release::ExtractArgs;
 use crate::args::report::ReportFormat;
-use crate::errors::{CannotTell, WithHint};
+use crate::errors::{CannotTell, HintExt as _, WithHint};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
 /// Extension of a file during the write.
 const TEMPORARY_EXTENSION: &str = "part";
 
-/// The kind of its documents.
-const KIND: &str = "ReleaseFiles";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Extracted>(KIND)
+impl TypedReport for Extracted {
+    const KIND: &'static str = "ReleaseFiles";
 }
 
 pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -39,9 +34,8 @@ pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitS
             return Err(missing(wanted, &args.release).into());
         }
     }
-    let report = |extracted: Extracted| {
-        output::report(printer.stdout(), args.output.output, KIND, &extracted)
-    };
+    let report =
+        |extracted: Extracted| output::report(printer.stdout(), args.output.output, &extracted);
     match (&args.to, args.output.output) {
         (Some(directory), format) => {
             write_all(directory, &files, args.force)?;
@@ -61,7 +55,7 @@ pub(crate) fn run(args: &ExtractArgs, printer: &Printer) -> anyhow::Result<ExitS
 
 /// Files of a release.
 #[derive(Serialize, JsonSchema)]
-struct Extracted {
+pub(crate) struct Extracted {
     /// Directory with the files, if they were written.
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
@@ -94,10 +88,8 @@ impl Extracted {
 
     fn shown(files: &Files) -> anyhow::Result<Self> {
         let file = |(path, content): (&String, &Vec<u8>)| {
-            let text = String::from_utf8(content.clone()).with_context(|| WithHint {
-                message: format!("{path} is not text"),
-                hint: "omit -o, or write the file with --to".to_owned(),
-            })?;
+            let text = String::from_utf8(content.clone())
+                .with_hint(format!("{path} is not text"), "omit -o, or write the file with --to")?;
             Ok(ExtractedFile { path: path.clone(), bytes: content.len(), content: Some(text) })
         };
         let files = files.iter().map(file).collect::<anyhow::Result<_>>()?;
@@ -113,20 +105,20 @@ impl fmt::Display for Extracted {
 }
 
 fn missing(wanted: &str, release: &str) -> CannotTell {
-    CannotTell {
-        message: format!("{release} has no file {wanted}"),
-        hint:
-            "specify a path such as release-manifests/release-metadata, or extract all files with \
-               --to=DIR"
-                .to_owned(),
-    }
+    CannotTell::new(
+        format!("{release} has no file {wanted}"),
+        "specify a path such as release-manifests/release-metadata, or extract all files with \
+         --to=DIR",
+    )
 }
 
 fn write_all(directory: &Path, files: &Files, force: bool) -> anyhow::Result<()> {
     output::directory(directory)?;
-    let hint = |path: &str| WithHint {
-        message: format!("cannot write {}", directory.join(path).display()),
-        hint: "specify a new or empty directory, or overwrite files with --force".to_owned(),
+    let hint = |path: &str| {
+        WithHint::new(
+            format!("cannot write {}", directory.join(path).display()),
+            "specify a new or empty directory, or overwrite files with --force",
+        )
     };
     // Check all files before the first write.
     let is_there = |path: &&String| fs::symlink_metadata(directory.join(path)).is_ok();

@@ -15,16 +15,11 @@ use super::{graph, input};
 use crate::args::release::InfoArgs;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "ReleaseInfo";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Info>(KIND)
+impl TypedReport for Info {
+    const KIND: &'static str = "ReleaseInfo";
 }
 
 pub(crate) fn run(args: &InfoArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -34,14 +29,14 @@ pub(crate) fn run(args: &InfoArgs, printer: &Printer) -> anyhow::Result<ExitStat
         return Ok(ExitStatus::Success);
     }
     let info = Info::of(found.load()?, found.reference());
-    output::report(printer.stdout(), args.output.output, KIND, &info)?;
+    output::report(printer.stdout(), args.output.output, &info)?;
     Ok(ExitStatus::Success)
 }
 
 /// Description of a release.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Info {
+pub(crate) struct Info {
     /// Release image, by digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<String>,
@@ -159,7 +154,7 @@ pub(super) fn not_included_warning(manifest: &Manifest) -> String {
     let Manifest { file, line, id, .. } = manifest;
     format!(
         "{file}:{line}: {id} is not included in any cluster: no annotation \
-             include.release.openshift.io/… is \"true\""
+         include.release.openshift.io/… is \"true\""
     )
 }
 

@@ -11,7 +11,7 @@ use fairway_release::{Release, metadata};
 use super::directory;
 use crate::args::registry::AccessArgs;
 use crate::commands::registry;
-use crate::errors::WithHint;
+use crate::errors::{HintExt as _, WithHint};
 
 /// Prefix of images in OCI layouts.
 const LAYOUT: &str = "oci:";
@@ -55,10 +55,10 @@ impl ReleaseSource {
 
     /// Loads the release with the image name of a cluster.
     pub(crate) fn load_as(&self, image: &str) -> anyhow::Result<Release> {
-        Release::load(&self.files, image, DEFAULT_PROFILE).with_context(|| WithHint {
-            message: format!("cannot load release {}", self.name),
-            hint: "inspect its files with `fairway release extract`".to_owned(),
-        })
+        Release::load(&self.files, image, DEFAULT_PROFILE).with_hint(
+            format!("cannot load release {}", self.name),
+            "inspect its files with `fairway release extract`",
+        )
     }
 }
 
@@ -73,13 +73,11 @@ pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<ReleaseSou
     }
     let is_image = name.starts_with(LAYOUT) || name.contains('/');
     if directory.is_dir() || !is_image {
-        return Err(WithHint {
-            message: format!("{name} is neither a directory with a release nor an image"),
-            hint:
-                "specify an image such as registry.example/releases:5.1.0, oci:DIR:NAME in an OCI \
-                   image layout, or a directory with `release-manifests/release-metadata`"
-                    .to_owned(),
-        }
+        return Err(WithHint::new(
+            format!("{name} is neither a directory with a release nor an image"),
+            "specify an image such as registry.example/releases:5.1.0, oci:DIR:NAME in an OCI \
+             image layout, or a directory with `release-manifests/release-metadata`",
+        )
         .into());
     }
     from_image(name, access)
@@ -87,9 +85,11 @@ pub(crate) fn read(name: &str, access: &AccessArgs) -> anyhow::Result<ReleaseSou
 
 fn from_directory(directory: &Path) -> anyhow::Result<ReleaseSource> {
     let name = directory.display().to_string();
-    let hint = || WithHint {
-        message: format!("cannot read release in {name}"),
-        hint: "specify a directory with `manifests` and `release-manifests`".to_owned(),
+    let hint = || {
+        WithHint::new(
+            format!("cannot read release in {name}"),
+            "specify a directory with `manifests` and `release-manifests`",
+        )
     };
     let mut files = Files::new();
     for parent in DIRECTORIES {
@@ -106,9 +106,11 @@ fn from_directory(directory: &Path) -> anyhow::Result<ReleaseSource> {
 fn from_image(name: &str, access: &AccessArgs) -> anyhow::Result<ReleaseSource> {
     let image = registry::image(name, access, "cannot read release")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let hint = || WithHint {
-        message: format!("cannot read release {name}"),
-        hint: "check the image name and the credentials in --pull-secret".to_owned(),
+    let hint = || {
+        WithHint::new(
+            format!("cannot read release {name}"),
+            "check the image name and the credentials in --pull-secret",
+        )
     };
     let digest = runtime.block_on(image.resolve()).with_context(hint)?;
     let files = runtime.block_on(payload::read(image.source(), &digest));

@@ -18,21 +18,16 @@ use super::{directory, input};
 use crate::args::release::LintArgs;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "ReleaseLint";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Lint>(KIND)
+impl TypedReport for Lint {
+    const KIND: &'static str = "ReleaseLint";
 }
 
 pub(crate) fn run(args: &LintArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let lint = check(args)?;
-    output::report(printer.stdout(), args.output.output, KIND, &lint)?;
+    output::report(printer.stdout(), args.output.output, &lint)?;
     Ok(lint.status(args.strict))
 }
 
@@ -54,7 +49,7 @@ fn check(args: &LintArgs) -> anyhow::Result<Lint> {
 
 /// Findings about a release.
 #[derive(Serialize, JsonSchema)]
-struct Lint {
+pub(crate) struct Lint {
     /// Number of errors.
     errors: usize,
     /// Number of warnings.
@@ -201,25 +196,6 @@ mod tests {
         insta::assert_snapshot!(lint(&[("image-references", "kind: ImageStream")]), @r#"
         error: image-references: field apiVersion: expected "image.openshift.io/v1", found ""
         errors: 1, warnings: 0
-        "#);
-    }
-
-    #[test]
-    fn lint_document_has_severity_file_and_line() {
-        let lint = lint(&[("a.yaml", "apiVersion: v1\nkind: A\nmetadata: {name: a, name: b}\n")]);
-        insta::assert_snapshot!(serde_json::to_string_pretty(&lint).unwrap(), @r#"
-        {
-          "errors": 0,
-          "warnings": 1,
-          "findings": [
-            {
-              "severity": "warning",
-              "file": "a.yaml",
-              "line": 3,
-              "message": "a.yaml:3: duplicate key \"name\" overrides line 3"
-            }
-          ]
-        }
         "#);
     }
 

@@ -24,18 +24,18 @@ mod verify;
 use crate::args::release::ReleaseCommand;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::schema::Shape;
+use crate::schema::{self, Shape};
 
 /// The schemas of its documents.
 pub(super) fn shapes() -> [Shape; 7] {
     [
-        diff::shape(),
-        extract::shape(),
-        info::shape(),
-        lint::shape(),
-        new::shape(),
-        sign::shape(),
-        verify::shape(),
+        schema::of::<diff::Difference>(),
+        schema::of::<extract::Extracted>(),
+        schema::of::<info::Info>(),
+        schema::of::<lint::Lint>(),
+        schema::of::<new::BuiltRelease>(),
+        schema::of::<sign::Report>(),
+        schema::of::<verify::Report>(),
     ]
 }
 

@@ -20,12 +20,11 @@ use super::input::PinnedImage;
 use super::signing;
 use crate::args::release::SignArgs;
 use crate::args::report::ReportFormat;
-use crate::errors::{WithHint, WrongUsage};
+use crate::errors::{HintExt as _, WithHint, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
 /// Namespace and label of `ConfigMap`s with signatures.
 const NAMESPACE: &str = "openshift-config-managed";
@@ -34,12 +33,8 @@ const LABEL: &str = "release.openshift.io/verification-signatures";
 /// Maximum number of signatures that clusters read for an image.
 const MAX_SIGNATURES: usize = 9;
 
-/// The kind of its documents.
-const KIND: &str = "ReleaseSignature";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Report>(KIND)
+impl TypedReport for Report {
+    const KIND: &'static str = "ReleaseSignature";
 }
 
 pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -50,7 +45,7 @@ pub(crate) fn run(args: &SignArgs, printer: &Printer) -> anyhow::Result<ExitStat
         Some(store) => {
             let file = add(store, &image.digest, &signed.signature)?;
             let report = Report::new(&image, identity, signed, &file);
-            output::report(printer.stdout(), args.output.output, KIND, &report)?;
+            output::report(printer.stdout(), args.output.output, &report)?;
         }
         None => print(&config_map(&image.digest, signed), args.output.output, printer)?,
     }
@@ -73,11 +68,12 @@ fn identity(args: &SignArgs) -> Result<&str, WrongUsage> {
 
 fn sign(args: &SignArgs, image: &Digest, identity: &str) -> anyhow::Result<ImageSignature> {
     let path = args.key.display();
-    let hint = || WithHint {
-        message: format!("cannot sign with the key in {path}"),
-        hint: "export one key with `gpg --armor --export-secret-keys KEY > FILE`; specify its \
-               passphrase with --passphrase-file"
-            .to_owned(),
+    let hint = || {
+        WithHint::new(
+            format!("cannot sign with the key in {path}"),
+            "export one key with `gpg --armor --export-secret-keys KEY > FILE`; specify its \
+             passphrase with --passphrase-file",
+        )
     };
     let key = signing::file(&args.key).with_context(hint)?;
     let passphrase = args.passphrase_file.as_deref().map(passphrase).transpose()?;
@@ -85,9 +81,11 @@ fn sign(args: &SignArgs, image: &Digest, identity: &str) -> anyhow::Result<Image
 }
 
 fn passphrase(path: &Path) -> anyhow::Result<String> {
-    let hint = || WithHint {
-        message: format!("cannot read the passphrase in {}", path.display()),
-        hint: "specify a file with the passphrase on its first line".to_owned(),
+    let hint = || {
+        WithHint::new(
+            format!("cannot read the passphrase in {}", path.display()),
+            "specify a file with the passphrase on its first line",
+        )
     };
     let text = String::from_utf8(signing::file(path).with_context(hint)?);
     let text = text.context("not valid UTF-8").with_context(hint)?;
@@ -103,19 +101,19 @@ fn add(store: &Path, image: &Digest, signature: &[u8]) -> anyhow::Result<PathBuf
         match File::create_new(&path).and_then(|mut file| file.write_all(signature)) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(error).with_context(|| WithHint {
-                    message: format!("cannot write {}", path.display()),
-                    hint: "specify a writable directory".to_owned(),
-                });
+                return Err(error).with_hint(
+                    format!("cannot write {}", path.display()),
+                    "specify a writable directory",
+                );
             }
             Err(_) if fs::read(&path).is_ok_and(|known| known == signature) => return Ok(path),
             Err(_) => {}
         }
     }
-    Err(anyhow::Error::new(WithHint {
-        message: format!("{} already has {MAX_SIGNATURES} signatures", directory.display()),
-        hint: "remove obsolete signatures; clusters ignore any further ones".to_owned(),
-    }))
+    Err(anyhow::Error::new(WithHint::new(
+        format!("{} already has {MAX_SIGNATURES} signatures", directory.display()),
+        "remove obsolete signatures; clusters ignore any further ones",
+    )))
 }
 
 /// The ConfigMap of a signature. Each signer has its own, so that none replaces another.
@@ -148,7 +146,7 @@ fn print(config_map: &ConfigMap, format: ReportFormat, printer: &Printer) -> any
 /// Signature that was written to a store.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+pub(crate) struct Report {
     /// Image, by digest.
     image: String,
     /// Name of the image in the signature.

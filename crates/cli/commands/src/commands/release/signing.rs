@@ -9,7 +9,7 @@ use anyhow::Context;
 use super::input::PinnedImage;
 use crate::args::registry::AccessArgs;
 use crate::commands::registry;
-use crate::errors::WithHint;
+use crate::errors::HintExt as _;
 
 /// Maximum size of a key file plus one byte, so that the parser refuses larger ones.
 const MAX_BYTES: u64 = (1 << 20) + 1;
@@ -18,10 +18,10 @@ const MAX_BYTES: u64 = (1 << 20) + 1;
 pub(super) fn resolve(name: &str, access: &AccessArgs) -> anyhow::Result<PinnedImage> {
     let image = registry::image(name, access, "cannot find the release")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let digest = runtime.block_on(image.resolve()).with_context(|| WithHint {
-        message: format!("cannot find the release {name}"),
-        hint: "check the image name and the credentials in --pull-secret".to_owned(),
-    })?;
+    let digest = runtime.block_on(image.resolve()).with_hint(
+        format!("cannot find the release {name}"),
+        "check the image name and the credentials in --pull-secret",
+    )?;
     Ok(PinnedImage { repository: image.source().name().to_owned(), digest })
 }
 

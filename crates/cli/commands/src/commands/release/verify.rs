@@ -17,19 +17,14 @@ use crate::commands::registry;
 use crate::errors::WithHint;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
 /// Timeout of signature stores.
 const STORE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The kind of its documents.
-const KIND: &str = "ReleaseVerification";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Report>(KIND)
+impl TypedReport for Report {
+    const KIND: &'static str = "ReleaseVerification";
 }
 
 pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -48,7 +43,7 @@ pub(crate) fn run(args: &VerifyArgs, printer: &Printer) -> anyhow::Result<ExitSt
         Err(_) => ExitStatus::Refused,
     };
     let report = Report { image: image.to_string(), verdict: verdict.into() };
-    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    output::report(printer.stdout(), args.output.output, &report)?;
     Ok(status)
 }
 
@@ -66,18 +61,18 @@ fn verifier(args: &VerifyArgs) -> anyhow::Result<Verifier> {
 }
 
 fn hint(message: String) -> WithHint {
-    WithHint { message, hint: "export the keys with `gpg --armor --export KEY > FILE`".to_owned() }
+    WithHint::new(message, "export the keys with `gpg --armor --export KEY > FILE`")
 }
 
 /// Verification settings of a cluster that runs the release.
 fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
     let release = input::read(name, access)?.load()?;
-    let hint = || WithHint {
-        message: format!("{name} does not configure signature verification"),
-        hint:
+    let hint = || {
+        WithHint::new(
+            format!("{name} does not configure signature verification"),
             "add a ConfigMap with the annotation release.openshift.io/verification-config-map to \
-               its manifests, or specify keys with --keyring"
-                .to_owned(),
+             its manifests, or specify keys with --keyring",
+        )
     };
     let verification = Verification::from_manifests(&release.manifests).with_context(hint)?;
     verification.context("no ConfigMap with this annotation").with_context(hint)
@@ -85,7 +80,7 @@ fn trusted_by(name: &str, access: &AccessArgs) -> anyhow::Result<Verification> {
 
 /// Result of a signature verification.
 #[derive(Serialize, JsonSchema)]
-struct Report {
+pub(crate) struct Report {
     /// Image, by digest.
     image: String,
     #[serde(flatten)]

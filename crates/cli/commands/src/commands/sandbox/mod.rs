@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use fairway_sandbox::sandbox::{Sandbox, SandboxOptions, StartError};
 use tempfile::TempDir;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use crate::args::SandboxArgs;
-use crate::errors::WithHint;
+use crate::commands::stop_signals::StopSignals;
+use crate::errors::{HintExt as _, WithHint};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use greeting::Greeting;
@@ -34,9 +34,7 @@ pub(crate) fn run(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitS
 async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let begun = Instant::now();
     let place = SandboxDirectory::new(args.dir.as_deref())?;
-    // Before the sandbox starts, so that an early signal is not lost.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = StopSignals::new()?;
     let layouts = place.path().join("layouts");
     let options = options(args, place.path(), &layouts)?;
     // Concurrently: a pod that needs the image waits for it.
@@ -62,8 +60,7 @@ async fn serve(args: &SandboxArgs, printer: &Printer) -> anyhow::Result<ExitStat
         std::future::pending().await
     };
     let outcome = tokio::select! {
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
+        () = signals.recv() => Ok(()),
         outcome = work => outcome,
     };
     printer.note("stopping");
@@ -106,10 +103,10 @@ impl SandboxDirectory {
     fn new(directory: Option<&Path>) -> anyhow::Result<Self> {
         let Some(directory) = directory else {
             let made = tempfile::Builder::new().prefix("fairway-sandbox-").tempdir();
-            return made.map(Self::Temporary).with_context(|| WithHint {
-                message: "cannot create a temporary directory".to_owned(),
-                hint: "specify a directory with --dir".to_owned(),
-            });
+            return made.map(Self::Temporary).with_hint(
+                "cannot create a temporary directory",
+                "specify a directory with --dir",
+            );
         };
         crate::output::directory(directory)?;
         let absolute = std::path::absolute(directory)?;
@@ -136,5 +133,5 @@ fn advise(error: StartError) -> anyhow::Error {
         _ => return error.into(),
     };
     let message = "cannot start the sandbox".to_owned();
-    anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
+    anyhow::Error::from(error).context(WithHint::new(message, hint))
 }

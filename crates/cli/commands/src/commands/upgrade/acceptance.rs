@@ -102,7 +102,7 @@ impl StoredAcceptances {
         let refuse = |message: String| {
             let hint = "remove acceptances that are not needed; `fairway upgrade` marks accepted \
                         risks that no available update has";
-            Err(WithHint { message, hint: hint.to_owned() }.into())
+            Err(WithHint::new(message, hint).into())
         };
         let (count, most) = (self.names.len(), limits::ACCEPTED_RISKS);
         if count > most {
@@ -165,14 +165,11 @@ fn desired_update(desired: Option<&Update>, names: &[AcceptRisk]) -> Value {
 }
 
 fn unreadable() -> WithHint {
-    WithHint {
-        message: format!(
-            "cannot read annotation {ANNOTATION} with the terms of the accepted risks"
-        ),
-        hint: "correct it with `kubectl edit clusterversion version`, or set all risks again with \
-               --replace"
-            .to_owned(),
-    }
+    WithHint::new(
+        format!("cannot read annotation {ANNOTATION} with the terms of the accepted risks"),
+        "correct it with `kubectl edit clusterversion version`, or set all risks again with \
+         --replace",
+    )
 }
 
 /// Terms in the annotation by risk, as JSON.

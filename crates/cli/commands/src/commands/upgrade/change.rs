@@ -73,13 +73,11 @@ pub(super) async fn apply<T>(
             PatchResult::Applied(stored) => return Ok(Applied { change, stored: Some(stored) }),
         }
     }
-    Err(anyhow!("conflict: another client changed the object each time").context(WithHint {
-        message: format!("cannot update ClusterVersion after {MAX_ATTEMPTS} attempts"),
-        hint:
-            "retry; run `kubectl get clusterversion version -o yaml --show-managed-fields` to find \
-             the other client"
-                .to_owned(),
-    }))
+    Err(anyhow!("conflict: another client changed the object each time").context(WithHint::new(
+        format!("cannot update ClusterVersion after {MAX_ATTEMPTS} attempts"),
+        "retry; run `kubectl get clusterversion version -o yaml --show-managed-fields` to find \
+         the other client",
+    )))
 }
 
 /// Applies a change to a live cluster; for a recorded cluster, only decides on it.

@@ -41,19 +41,19 @@ mod status;
 use crate::args::upgrade::{UpgradeArgs, UpgradeCommand};
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
-use crate::schema::Shape;
+use crate::schema::{self, Shape};
 pub(super) use report::text::Age;
 
 /// Schemas of the documents of these commands.
 pub(crate) fn shapes() -> Vec<Shape> {
     let mut shapes = vec![
-        channel::shape(),
-        explain::shape(),
-        plan::shape(),
-        recommend::shape(),
-        report::shape(),
-        request::shape(),
-        status::shape(),
+        schema::of::<channel::ChannelReport>(),
+        schema::of::<explain::ExplanationText<'_>>(),
+        schema::of::<plan::PlanText<'_>>(),
+        schema::of::<recommend::RecommendationText<'_>>(),
+        schema::of::<report::Report>(),
+        schema::of::<request::UpdateOutcome>(),
+        schema::of::<status::StatusText<'_>>(),
     ];
     shapes.extend(accept::shapes());
     shapes.extend(preflight::shapes());

@@ -120,10 +120,10 @@ impl Recording {
         };
         let places: Vec<String> = self.files.iter().map(place).collect();
         let Kind { name, plural, .. } = kind;
-        CannotTell {
-            message: format!("no {name} recorded: {}", places.join(", ")),
-            hint: format!("record it with `kubectl get {plural} -o yaml`"),
-        }
+        CannotTell::new(
+            format!("no {name} recorded: {}", places.join(", ")),
+            format!("record it with `kubectl get {plural} -o yaml`"),
+        )
         .into()
     }
 }

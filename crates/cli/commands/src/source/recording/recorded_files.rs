@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use fairway_insight::{Alerts, alerts};
 
 use super::file;
@@ -12,7 +11,7 @@ use crate::cluster::kind::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, Kind, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS,
     NODES,
 };
-use crate::errors::{CannotTell, WithHint};
+use crate::errors::{CannotTell, HintExt as _};
 
 /// One argument of `--from-file`.
 pub(super) struct RecordedFiles {
@@ -111,19 +110,19 @@ impl AnyFiles {
 
 /// Error for objects of several clusters, or of one at several times.
 pub(super) fn several_clusters(first: &Object, other: &Object) -> anyhow::Error {
-    CannotTell {
-        message: format!("found two ClusterVersions: in {} and in {}", first.file(), other.file()),
-        hint: "use the files of one cluster, recorded at one time".to_owned(),
-    }
+    CannotTell::new(
+        format!("found two ClusterVersions: in {} and in {}", first.file(), other.file()),
+        "use the files of one cluster, recorded at one time",
+    )
     .into()
 }
 
 /// Objects of a file in the arguments, which must exist.
 fn named_in(path: &Path) -> anyhow::Result<Vec<Object>> {
-    object::all_in(path)?.with_context(|| WithHint {
-        message: format!("{} does not exist", path.display()),
-        hint: "record it with `kubectl get clusterversion version -o yaml > X-cv.yaml`".to_owned(),
-    })
+    object::all_in(path)?.with_hint(
+        format!("{} does not exist", path.display()),
+        "record it with `kubectl get clusterversion version -o yaml > X-cv.yaml`",
+    )
 }
 
 /// Suffix of the file with ClusterVersion; the other files have the same prefix.

@@ -1,6 +1,7 @@
 //! Unknown names, unreadable files and invalid arguments.
 
 use super::{GRAPH, GraphFiles};
+use crate::refusals;
 
 #[test]
 fn unknown_names_are_refused_with_hints() {
@@ -15,54 +16,28 @@ fn unknown_names_are_refused_with_hints() {
         files.query(&["latest", "stable-5.2"]),
         files.query(&["latest", "eus-5.1"]),
         files.query(&["latest", "fast-5.1", "--arch=s390x"]),
-        files.run(&["build", GRAPH[0], "--channel=stable-5.1"]),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @r#"
-    exit code: 4
-    ----- stderr -----
-    error: cannot find version 5.2.0 for amd64
+    insta::assert_snapshot!(refusals(printed), @r#"
+    4: error: cannot find version 5.2.0 for amd64
     hint: latest version: 5.1.2
-
-    exit code: 4
-    ----- stderr -----
-    error: cannot find version 5.0.5 for amd64
+    4: error: cannot find version 5.0.5 for amd64
     hint: nearest versions: 5.0.2 and 5.1.0
-
-    exit code: 4
-    ----- stderr -----
-    error: cannot find version 5.1.2 for amd64 in stable-5.1
+    4: error: cannot find version 5.1.2 for amd64 in stable-5.1
     hint: available in fast-5.1; select one with --channel, or omit --channel
-
-    exit code: 4
-    ----- stderr -----
-    error: cannot find version 5.0.1 for arm64
+    4: error: cannot find version 5.0.1 for arm64
     hint: available for amd64; select one with --arch
-
-    exit code: 4
-    ----- stderr -----
-    error: cannot find version 5.2.0 for amd64
+    4: error: cannot find version 5.2.0 for amd64
     hint: latest version: 5.1.2
-
-    exit code: 4
-    ----- stderr -----
-    error: cannot find version 5.2.0 for amd64
+    4: error: cannot find version 5.2.0 for amd64
     hint: latest version: 5.1.2
-
-    exit code: 4
-    ----- stderr -----
-    error: no release in channel stable-5.2
+    4: error: no release in channel stable-5.2
     hint: channels with releases: stable-5.1
-
-    exit code: 4
-    ----- stderr -----
-    error: no release in channel eus-5.1
+    4: error: no release in channel eus-5.1
     hint: channels with releases: fast-5.1, stable-5.1
-
-    exit code: 4
-    ----- stderr -----
-    error: no release for architecture s390x
+    4: error: no release for architecture s390x
     hint: architectures with releases: amd64, arm64
-
+    "#);
+    insta::assert_snapshot!(files.run(&["build", GRAPH[0], "--channel=stable-5.1"]), @r#"
     exit code: 0
     ----- stdout -----
     {"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}
@@ -85,42 +60,25 @@ fn unreadable_files_are_refused() {
         files.run(&["build", GRAPH[0], "--graph-data=empty"]),
         files.run(&["lint", "nowhere"]),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @r#"
-    exit code: 1
-    ----- stderr -----
-    error: cannot read releases
+    insta::assert_snapshot!(refusals(printed), @r#"
+    1: error: cannot read releases
       caused by: cannot open nothing.json
       caused by: No such file or directory (os error 2)
     hint: use a JSON list: [{"image": …, "arch": …, "release-metadata": {…}}, …]
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read releases
+    1: error: cannot read releases
       caused by: list.json: EOF while parsing a value at line 1 column 11
     hint: use a JSON list: [{"image": …, "arch": …, "release-metadata": {…}}, …]
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read graph
+    1: error: cannot read graph
       caused by: graph.json: missing field `version` at line 1 column 13
     hint: use the JSON format of an update service: {"nodes": […], "edges": […], …}
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read graph-data in nowhere
+    1: error: cannot read graph-data in nowhere
       caused by: cannot read nowhere
       caused by: No such file or directory (os error 2)
     hint: specify a directory with `version`, `channels` and `blocked-edges`
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot use graph-data in empty
+    1: error: cannot use graph-data in empty
       caused by: unsupported schema version 2.0.0 in version; the supported version is 1
     hint: run `fairway graph lint empty` to list its errors
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read graph-data in nowhere
+    1: error: cannot read graph-data in nowhere
       caused by: cannot read nowhere
       caused by: No such file or directory (os error 2)
     hint: specify a directory with `version`, `channels` and `blocked-edges`
@@ -176,28 +134,14 @@ fn invalid_arguments_are_refused() {
         files.run(&["build", GRAPH[0], "--from-graph=raw.json"]),
         files.run(&["path", "5.0", "5.1.0", GRAPH[0]]),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @r#"
-    exit code: 2
-    ----- stderr -----
-    error: the following required arguments were not provided:
+    insta::assert_snapshot!(refusals(printed), @r#"
+    2: error: the following required arguments were not provided:
       <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
 
     Usage: fairway graph build <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--releases <FILE>' cannot be used with '--from-graph <FILE>'
+    2: error: the argument '--releases <FILE>' cannot be used with '--from-graph <FILE>'
 
     Usage: fairway graph build <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value '5.0' for '<FROM>': "5.0" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-
-    For more information, try '--help'.
+    2: error: invalid value '5.0' for '<FROM>': "5.0" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
     "#);
 }

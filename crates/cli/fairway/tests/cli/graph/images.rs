@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::{GraphFiles, IMAGES};
+use crate::refusals;
 
 #[test]
 fn build_from_images() {
@@ -67,68 +68,39 @@ fn invalid_images_are_refused() {
             "--graph-data-signatures=signatures",
         ]),
     ];
-    let printed = without_digests(&printed.join("\n"));
+    let printed = without_digests(&refusals(printed));
     assert!(!printed.contains("password@"), "{printed}");
     insta::assert_snapshot!(printed, @r#"
-    exit code: 1
-    ----- stderr -----
-    error: cannot read releases
+    1: error: cannot read releases
       caused by: "releases" is not a repository such as registry.example/team/releases
     hint: specify the repository without a tag or password; set credentials with --pull-secret
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read releases
+    1: error: cannot read releases
       caused by: "…@registry.example/releases" is not a repository such as registry.example/team/releases
     hint: specify the repository without a tag or password; set credentials with --pull-secret
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read releases
+    1: error: cannot read releases
       caused by: refusing to connect to registry.example without TLS: it is not a loopback address
     hint: use --plain-http to connect without TLS
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read pull secret secret.json
+    1: error: cannot read pull secret secret.json
       caused by: the pull secret is not valid JSON with `auths`: line 1, column 2
     hint: use a Docker config.json: {"auths": {"registry.example": {"auth": …}}}
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read the CA certificates in ca.pem
+    1: error: cannot read the CA certificates in ca.pem
       caused by: no PEM certificate in the file
     hint: specify a file with PEM certificates
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read releases
+    1: error: cannot read releases
       caused by: cannot read graph-data/oci-layout
       caused by: No such file or directory (os error 2)
     hint: specify an OCI image layout, such as one that `skopeo copy docker://… oci:DIR:NAME` writes
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read graph-data
+    1: error: cannot read graph-data
       caused by: cannot read graph-data/oci-layout
       caused by: No such file or directory (os error 2)
     hint: specify an image in a registry, or oci:DIR:NAME in an OCI image layout
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read graph-data image oci:release-images
+    1: error: cannot read graph-data image oci:release-images
       caused by: DIGEST contains no graph-data, neither in /var/lib/cincinnati-graph-data nor in its root directory
     hint: check the image name, the credentials in --pull-secret, and with a keyring the signatures
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read graph-data image oci:graph-data-image:other
+    1: error: cannot read graph-data image oci:graph-data-image:other
       caused by: oci:graph-data-image:other does not exist
     hint: check the image name, the credentials in --pull-secret, and with a keyring the signatures
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot read the keys in keys.gpg
+    1: error: cannot read the keys in keys.gpg
       caused by: keyring does not consist of OpenPGP public keys: not an OpenPGP packet
     hint: export the keys with `gpg --export KEY > FILE`
     "#);
@@ -143,31 +115,17 @@ fn unused_image_options_are_refused() {
         build(&["--graph-data=graph-data", "--graph-data-image=oci:g"]),
         build(&["--releases=releases.json"]),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @"
-    exit code: 2
-    ----- stderr -----
-    error: the following required arguments were not provided:
+    insta::assert_snapshot!(refusals(printed), @"
+    2: error: the following required arguments were not provided:
       --graph-data-signatures <DIR|URL>
 
     Usage: fairway graph build --graph-data-image <IMAGE> --graph-data-keyring <FILE> --graph-data-signatures <DIR|URL> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--graph-data <DIR>' cannot be used with '--graph-data-image <IMAGE>'
+    2: error: the argument '--graph-data <DIR>' cannot be used with '--graph-data-image <IMAGE>'
 
     Usage: fairway graph build --graph-data <DIR> <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--oci-layout <DIR>' cannot be used with '--releases <FILE>'
+    2: error: the argument '--oci-layout <DIR>' cannot be used with '--releases <FILE>'
 
     Usage: fairway graph build <--releases <FILE>|--registry <REPOSITORY>|--oci-layout <DIR>|--from-graph <FILE>>
-
-    For more information, try '--help'.
     ");
 }
 

@@ -27,21 +27,3 @@ fn queries_of_a_large_platform() {
       blocked-edges/4.16.7-SRIOVFailedToConfigureVF.yaml:2:7: risk SRIOVFailedToConfigureVF for updates from ^4[.](15[.]([1]?[0-9]|2[0-4])|16[.][0-6])[+].*$
     ");
 }
-
-#[test]
-fn lint_of_a_large_platform() {
-    let Some(mut lint) = graph("lint") else { return };
-    let printed = transcript(lint.arg("graph-data-2026-08"));
-    let end = printed.rfind("\n\n").unwrap();
-    insta::assert_snapshot!(printed[end..].trim(), @"
-    148 warnings, 20 notes
-        1 literal-pattern
-        1 name
-       15 not-extended
-       20 query-series
-        2 query-values
-       10 tombstone
-      116 unexplained
-        3 unknown-target
-    ");
-}

@@ -58,57 +58,9 @@ fn info_describes_a_release() {
     for name in ["releases", "oci:releases", "oci:releases:5.1.0"] {
         assert_eq!(files.run(&["info", name]), shown, "{name}");
     }
-    let document = files.run(&["info", &image, "-o", "json"]);
-    insta::assert_snapshot!(document, @r#"
-    exit code: 0
-    ----- stdout -----
-    {
-      "apiVersion": "fairway.dev/v1alpha1",
-      "kind": "ReleaseInfo",
-      "image": "oci:releases@DIGEST",
-      "release": {
-        "version": "5.1.0",
-        "creationTime": "2026-01-31T12:00:00Z",
-        "channels": [
-          "fast-5.1",
-          "stable-5.1"
-        ],
-        "url": "https://errata.example/5.1.0",
-        "previous": [
-          "5.0.0",
-          "5.0.1"
-        ],
-        "next": [
-          "5.1.1"
-        ],
-        "metadata": {
-          "io.openshift.upgrades.graph.release.channels": "stable-5.1,fast-5.1",
-          "team": "platform",
-          "url": "https://errata.example/5.1.0"
-        }
-      },
-      "images": {
-        "network": "registry.example/network@sha256:1111111111111111111111111111111111111111111111111111111111111111",
-        "storage": "registry.example/storage@sha256:2222222222222222222222222222222222222222222222222222222222222222"
-      },
-      "manifests": {
-        "total": 25,
-        "included": 23,
-        "preflightChecks": 1
-      },
-      "verification": {
-        "keyrings": [
-          "verifier-public-key-team"
-        ],
-        "stores": [
-          "https://signatures.example"
-        ]
-      },
-      "warnings": [
-        "0000_50_storage_02.yaml:1: configmap \"storage/forgotten\" is not included in any cluster: no annotation include.release.openshift.io/… is \"true\""
-      ]
-    }
-    "#);
+    let document = files.json(&["info", &image]);
+    assert_eq!(document["kind"], "ReleaseInfo");
+    assert_eq!(document["release"]["metadata"]["team"], "platform");
     let yaml = files.run(&["info", &image, "-o", "yaml"]);
     assert!(yaml.contains("apiVersion: fairway.dev/v1alpha1\nkind: ReleaseInfo\n"), "{yaml}");
 }
@@ -157,32 +109,11 @@ fn extract_writes_files_with_the_same_info() {
       ]
     }
     "#);
-    insta::assert_snapshot!(files.run(&["extract", &image, file, "-o=yaml"]), @r#"
-    exit code: 0
-    ----- stdout -----
-    apiVersion: fairway.dev/v1alpha1
-    kind: ReleaseFiles
-    files:
-    - path: release-manifests/release-metadata
-      bytes: 298
-      content: |
-        {
-          "kind": "cincinnati-metadata-v0",
-          "version": "5.1.0",
-          "previous": [
-            "5.0.0",
-            "5.0.1"
-          ],
-          "next": [
-            "5.1.1"
-          ],
-          "metadata": {
-            "io.openshift.upgrades.graph.release.channels": "stable-5.1,fast-5.1",
-            "team": "platform",
-            "url": "https://errata.example/5.1.0"
-          }
-        }
-    "#);
+    let yaml = files.run(&["extract", &image, file, "-o=yaml"]);
+    assert!(
+        yaml.contains("\n  content: |\n    {\n      \"kind\": \"cincinnati-metadata-v0\""),
+        "{yaml}"
+    );
     let printed = files.run(&["extract", &image, file]);
     insta::assert_snapshot!(printed, @r#"
     exit code: 0

@@ -12,8 +12,8 @@ use tempfile::NamedTempFile;
 
 use super::commands::{READ_COMMANDS, WRITE_COMMANDS};
 use super::{CommandResult, table};
-use crate::fairway;
 use crate::upgrade::create_cluster_version;
+use crate::{fairway, kubeconfig};
 
 /// The summaries of commands against a cluster.
 fn summaries(kubeconfig: &Path, commands: &[&[&str]]) -> String {
@@ -30,11 +30,7 @@ fn summaries(kubeconfig: &Path, commands: &[&[&str]]) -> String {
 
 #[test]
 fn commands_with_unreachable_api_server_report_connection_error() {
-    let closed = NamedTempFile::new().unwrap();
-    let text = "{apiVersion: v1, kind: Config, current-context: c, \
-         clusters: [{name: k, cluster: {server: 'https://127.0.0.1:1'}}], \
-         users: [{name: u, user: {}}], contexts: [{name: c, context: {cluster: k, user: u}}]}";
-    std::fs::write(closed.path(), text).unwrap();
+    let closed = kubeconfig("https://127.0.0.1:1");
     for arguments in [READ_COMMANDS, WRITE_COMMANDS].concat() {
         let ended = CommandResult::run(fairway().args(arguments).env("KUBECONFIG", closed.path()));
         assert_eq!(ended.code, 1, "{arguments:?}: {}", ended.stderr);

@@ -52,7 +52,7 @@ const REFERENCE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/command-line.md"));
 
 /// Every command, with its part of the reference.
-pub(super) fn every() -> Vec<(Vec<&'static str>, &'static str)> {
+pub(crate) fn every() -> Vec<(Vec<&'static str>, &'static str)> {
     let parts = REFERENCE.split("\n## `fairway").skip(1);
     parts
         .map(|part| {

@@ -3,7 +3,7 @@
 
 mod closed_stdout;
 mod cluster;
-mod commands;
+pub(crate) mod commands;
 mod recorded;
 mod terminal;
 

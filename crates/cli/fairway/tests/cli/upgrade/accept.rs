@@ -9,6 +9,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::{create_cluster_version, document, remove_property, upgrade};
+use crate::refusals;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn risk_is_accepted_and_revoked() -> Result<()> {
@@ -155,47 +156,19 @@ async fn invalid_arguments_are_refused() -> Result<()> {
         upgrade(&["accept", "A", "--until=2020-01-01"]),
         upgrade(&["--include-not-recommended", "accept", "A"]),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @r#"
-    exit code: 2
-    ----- stderr -----
-    error: no risk is named; run `fairway upgrade accept --export` to list the accepted risks
-
-    exit code: 2
-    ----- stderr -----
-    error: A and A- cannot be used together
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--clear' cannot be used with '[RISK]...'
+    insta::assert_snapshot!(refusals(printed), @r#"
+    2: error: no risk is named; run `fairway upgrade accept --export` to list the accepted risks
+    2: error: A and A- cannot be used together
+    2: error: the argument '--clear' cannot be used with '[RISK]...'
 
     Usage: fairway upgrade accept --clear [RISK]...
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value 'soon' for '--until <TIME>': not a time such as 2026-12-31, 2026-12-31T18:00:00Z, 12h or 90d
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value 'latest' for '--for <VERSIONS>': "latest" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: --until: 2020-01-01 is in the past
-
-    exit code: 2
-    ----- stderr -----
-    error: the subcommand 'accept' cannot be used with '--include-not-recommended'
+    2: error: invalid value 'soon' for '--until <TIME>': not a time such as 2026-12-31, 2026-12-31T18:00:00Z, 12h or 90d
+    2: error: invalid value 'latest' for '--for <VERSIONS>': "latest" is not a comparison such as >=5.2.0, <5.4, ~5.2.1, ^5.2.0 or 5.2.x
+    2: error: --until: 2020-01-01 is in the past
+    2: error: the subcommand 'accept' cannot be used with '--include-not-recommended'
 
     Usage: fairway upgrade [OPTIONS]
            fairway upgrade <COMMAND>
-
-    For more information, try '--help'.
     "#);
     Ok(())
 }

@@ -12,6 +12,7 @@ use kube::api::PostParams;
 use serde_json::json;
 
 use super::{create_cluster_version, document, upgrade};
+use crate::refusals;
 
 /// Changes the status, as the operator does.
 async fn update_status(
@@ -63,26 +64,12 @@ async fn unusual_requests_need_confirmation() -> Result<()> {
         upgrade(&["--to=5.1.1", "--force"]),
         upgrade(&[&image, "--allow-explicit-upgrade"]),
     ];
-    insta::assert_snapshot!(refused.join("\n"), @"
-    exit code: 2
-    ----- stderr -----
-    error: confirmation required, but there is no terminal: the update from 5.1.0 to 5.0.9 is a downgrade; add --yes to confirm
-
-    exit code: 2
-    ----- stderr -----
-    error: confirmation required, but there is no terminal: the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm
-
-    exit code: 2
-    ----- stderr -----
-    error: confirmation required, but there is no terminal: 5.1.2-rc.1 is a pre-release; add --yes to confirm
-
-    exit code: 2
-    ----- stderr -----
-    error: confirmation required, but there is no terminal: --force skips signature verification and waives all preconditions and risks: make sure that you trust this image; add --yes to confirm
-
-    exit code: 2
-    ----- stderr -----
-    error: confirmation required, but there is no terminal: the version of the image is unknown: http://127.0.0.1:1/v2/release/manifests/sha256:0000000000000000000000000000000000000000000000000000000000000000: Connection refused (os error 111); add --yes to confirm
+    insta::assert_snapshot!(refusals(refused), @"
+    2: error: confirmation required, but there is no terminal: the update from 5.1.0 to 5.0.9 is a downgrade; add --yes to confirm
+    2: error: confirmation required, but there is no terminal: the update from 5.1.0 to 5.3.0 is a skip-level update that skips one minor version; add --yes to confirm
+    2: error: confirmation required, but there is no terminal: 5.1.2-rc.1 is a pre-release; add --yes to confirm
+    2: error: confirmation required, but there is no terminal: --force skips signature verification and waives all preconditions and risks: make sure that you trust this image; add --yes to confirm
+    2: error: confirmation required, but there is no terminal: the version of the image is unknown: http://127.0.0.1:1/v2/release/manifests/sha256:0000000000000000000000000000000000000000000000000000000000000000: Connection refused (os error 111); add --yes to confirm
     ");
     assert_eq!(api.get(NAME).await?.spec, before);
 

@@ -8,20 +8,7 @@ use fairway_testkit::TestCluster;
 use tempfile::NamedTempFile;
 
 use super::{create_cluster_version, upgrade};
-use crate::{fairway, transcript};
-
-/// A kubeconfig without a CA.
-fn kubeconfig(server: &str) -> NamedTempFile {
-    let file = NamedTempFile::new().unwrap();
-    let text = format!(
-        "{{apiVersion: v1, kind: Config, current-context: c, \
-         clusters: [{{name: k, cluster: {{server: '{server}'}}}}], \
-         users: [{{name: u, user: {{}}}}], \
-         contexts: [{{name: c, context: {{cluster: k, user: u}}}}]}}"
-    );
-    std::fs::write(file.path(), text).unwrap();
-    file
-}
+use crate::{fairway, kubeconfig, refusals, transcript};
 
 /// A changed copy of a kubeconfig.
 fn changed(kubeconfig: &Path, change: impl Fn(&str) -> String) -> NamedTempFile {
@@ -58,28 +45,17 @@ fn missing_kubeconfig_is_reported() {
         run(&["--context=production"], "good"),
         run(&[], "broken").lines().take(3).collect::<Vec<_>>().join("\n"),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @r#"
-    exit code: 1
-    ----- stderr -----
-    error: cannot load the cluster configuration
+    insta::assert_snapshot!(refusals(printed), @r#"
+    1: error: cannot load the cluster configuration
       caused by: cannot read DIR/missing: No such file or directory (os error 2)
     hint: set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl config get-contexts` to list them
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot load the cluster configuration
+    1: error: cannot load the cluster configuration
       caused by: cannot read DIR/missing: No such file or directory (os error 2)
     hint: set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl config get-contexts` to list them
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot load the cluster configuration
+    1: error: cannot load the cluster configuration
       caused by: the kubeconfig has no context "production"
     hint: set --kubeconfig or KUBECONFIG, and --context to one of its contexts; run `kubectl config get-contexts` to list them
-
-    exit code: 1
-    ----- stderr -----
-    error: cannot load the cluster configuration
+    1: error: cannot load the cluster configuration
     "#);
 }
 
@@ -132,22 +108,14 @@ async fn untrusted_server_and_rejected_client_are_reported() -> Result<()> {
         upgrade(unknown.path(), &[]),
         upgrade(powerless.path(), &[]),
     ];
-    insta::assert_snapshot!(printed.join("\n").replace(address, "ADDRESS"), @r#"
-    exit code: 1
-    ----- stderr -----
-    error: cannot reach the API server at ADDRESS
+    insta::assert_snapshot!(refusals(printed).replace(address, "ADDRESS"), @r#"
+    1: error: cannot reach the API server at ADDRESS
       caused by: invalid peer certificate: UnknownIssuer
     hint: check that the server is running and reachable: `kubectl cluster-info`
-
-    exit code: 1
-    ----- stderr -----
-    error: authentication failed (401) at the API server ADDRESS
+    1: error: authentication failed (401) at the API server ADDRESS
       caused by: Unauthorized
     hint: log in again: the credentials in the kubeconfig may have expired
-
-    exit code: 1
-    ----- stderr -----
-    error: not allowed to get clusterversions.config.openshift.io (403)
+    1: error: not allowed to get clusterversions.config.openshift.io (403)
       caused by: clusterversions.config.openshift.io "version" is forbidden: User "bob" cannot get resource "clusterversions" in API group "config.openshift.io" at the cluster scope
     hint: run `kubectl auth can-i get clusterversions.config.openshift.io` to check; ask an administrator for a role that allows it
     "#);
@@ -164,21 +132,12 @@ async fn impersonation_is_supported() -> Result<()> {
     let powerless = upgrade(&["channel", "--as=bob"]);
     assert!(powerless.contains("User \"bob\" cannot get"), "{powerless}");
     let wrong = [upgrade(&["--as-group=others"]), upgrade(&["--as="])];
-    insta::assert_snapshot!(wrong.join("\n"), @"
-    exit code: 2
-    ----- stderr -----
-    error: the following required arguments were not provided:
+    insta::assert_snapshot!(refusals(wrong), @"
+    2: error: the following required arguments were not provided:
       --as <USER>
 
     Usage: fairway upgrade --as <USER> --as-group <GROUP>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value '' for '--as <USER>': name is empty
-
-    For more information, try '--help'.
+    2: error: invalid value '' for '--as <USER>': name is empty
     ");
     Ok(())
 }

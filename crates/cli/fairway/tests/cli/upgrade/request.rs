@@ -10,6 +10,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::{create_cluster_version, document, upgrade};
+use crate::refusals;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn update_is_requested_and_withdrawn() -> Result<()> {
@@ -166,56 +167,24 @@ async fn invalid_requests_are_refused() -> Result<()> {
         upgrade(&["--to-image=registry.example/release:5.1.1"]),
         upgrade(&["--to=5.1.1", "accept", "A"]),
     ];
-    insta::assert_snapshot!(printed.join("\n"), @r#"
-    exit code: 2
-    ----- stderr -----
-    error: invalid value '5.1' for '--to <VERSION>': "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--to <VERSION>' cannot be used with '--to-latest'
+    insta::assert_snapshot!(refusals(printed), @r#"
+    2: error: invalid value '5.1' for '--to <VERSION>': "5.1" is not a semantic version such as 5.1.0 or 5.2.0-rc.1
+    2: error: the argument '--to <VERSION>' cannot be used with '--to-latest'
 
     Usage: fairway upgrade --to <VERSION>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the argument '--clear' cannot be used with '--to <VERSION>'
+    2: error: the argument '--clear' cannot be used with '--to <VERSION>'
 
     Usage: fairway upgrade --clear
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: the following required arguments were not provided:
+    2: error: the following required arguments were not provided:
       <--to <VERSION>|--to-image <IMAGE>|--to-latest|--to-multi-arch>
 
     Usage: fairway upgrade --force <--to <VERSION>|--to-image <IMAGE>|--to-latest|--to-multi-arch>
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: invalid value 'release' for '--to-image <IMAGE>': no registry or repository specified, such as registry.example/releases
-
-    For more information, try '--help'.
-
-    exit code: 2
-    ----- stderr -----
-    error: --to-image: registry.example/release:5.1.1 has a tag, which can change and has no signature; use the digest: @sha256:…
-
-    exit code: 2
-    ----- stderr -----
-    error: the subcommand 'accept' cannot be used with '--to <VERSION>'
+    2: error: invalid value 'release' for '--to-image <IMAGE>': no registry or repository specified, such as registry.example/releases
+    2: error: --to-image: registry.example/release:5.1.1 has a tag, which can change and has no signature; use the digest: @sha256:…
+    2: error: the subcommand 'accept' cannot be used with '--to <VERSION>'
 
     Usage: fairway upgrade [OPTIONS]
            fairway upgrade <COMMAND>
-
-    For more information, try '--help'.
     "#);
     Ok(())
 }

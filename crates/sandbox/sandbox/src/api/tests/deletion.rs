@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Cluster;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// A cluster with a ConfigMap with these finalizers, and its URL.
 fn with_map(finalizers: &[&str]) -> (Cluster, String) {
@@ -41,6 +42,39 @@ fn delete_with_propagation_policy_sets_finalizers() {
             assert_eq!(object["metadata"]["finalizers"], left, "{case}");
             assert_eq!(object["metadata"]["deletionGracePeriodSeconds"], 0, "{case}");
         }
+    }
+}
+
+#[test]
+fn pod_delete_uses_grace_period() {
+    let node = |name: &str| json!({ "nodeName": name, "terminationGracePeriodSeconds": 7 });
+    let cases = [
+        (json!({}), None, None),
+        (node("n"), None, Some(7)),
+        (node("n"), Some(json!({ "gracePeriodSeconds": 3 })), Some(3)),
+        (node("n"), Some(json!({ "gracePeriodSeconds": 0 })), None),
+    ];
+    for (extra, options, grace) in cases {
+        let cluster = Cluster::new();
+        let mut pod = json!({
+            "metadata": { "name": "p" },
+            "spec": { "containers": [{ "name": "a", "image": "b" }] },
+        });
+        for (field, value) in extra.as_object().unwrap() {
+            pod["spec"][field] = value.clone();
+        }
+        cluster.made(PODS, &pod);
+        let url = format!("{PODS}/p");
+        let (code, answer) = cluster.delete(&url, options);
+        assert_eq!((code, &answer["kind"]), (200, &json!("Pod")));
+        assert_eq!(answer["metadata"]["deletionGracePeriodSeconds"], json!(grace.unwrap_or(0)));
+        assert_eq!(cluster.get(&url).0 == 200, grace.is_some());
+
+        let again = cluster.delete(&url, Some(json!({ "gracePeriodSeconds": 9 })));
+        assert_eq!(again.0 == 200, grace.is_some());
+        let at_once = cluster.delete(&url, Some(json!({ "gracePeriodSeconds": 0 })));
+        assert_eq!(at_once.0 == 200, grace.is_some());
+        assert_eq!(cluster.get(&url).0, 404);
     }
 }
 

@@ -235,8 +235,6 @@ fn scaling_during_rollout_is_proportional() {
 }
 
 #[test]
-<<<<<<< HEAD
-=======
 fn paused_deployment_scales_without_rollout() {
     let mut simulation = Simulation::new(deployment(2, "a", &json!({})));
     simulation.settle();
@@ -256,7 +254,6 @@ fn paused_deployment_scales_without_rollout() {
 }
 
 #[test]
->>>>>>> less-sandbox
 fn revision_history_limit_deletes_oldest_replica_sets() {
     let mut simulation =
         Simulation::new(deployment(1, "0", &json!({ "spec": { "revisionHistoryLimit": 2 } })));

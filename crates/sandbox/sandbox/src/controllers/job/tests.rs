@@ -5,11 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::plan::{Backoff, JobAction, JobPlan, plan};
-<<<<<<< HEAD
-use super::status::is_finished;
-=======
 use super::status::{JobEvent, is_finished};
->>>>>>> less-sandbox
 use super::tracking::{FINALIZER, is_tracked};
 use crate::controllers::pod;
 
@@ -45,11 +41,13 @@ struct Simulation {
     created: usize,
     backoff: Backoff,
     now: Timestamp,
+    events: Vec<JobEvent>,
 }
 
 impl Simulation {
     fn new(job: Job) -> Self {
-        Self { job, pods: Vec::new(), created: 0, backoff: Backoff::default(), now: start() }
+        let (pods, events) = (Vec::new(), Vec::new());
+        Self { job, pods, created: 0, backoff: Backoff::default(), now: start(), events }
     }
 
     fn step(&mut self) -> JobPlan {
@@ -63,6 +61,7 @@ impl Simulation {
         }
         self.job.status = Some(plan.status.clone());
         self.backoff = plan.backoff;
+        self.events.extend(plan.events.clone());
         for pod in &plan.untrack {
             self.untrack(pod);
         }
@@ -133,6 +132,14 @@ impl Simulation {
         (number(status.active), number(status.succeeded), number(status.failed))
     }
 
+    fn conditions(&self) -> Vec<String> {
+        let status = self.job.status.as_ref().unwrap();
+        let record = |it: &k8s_openapi::api::batch::v1::JobCondition| {
+            format!("{}={} {}", it.type_, it.status, it.reason.as_deref().unwrap())
+        };
+        status.conditions.iter().flatten().map(record).collect()
+    }
+
     fn change(&mut self, spec: &Value) {
         let mut job = json!(self.job);
         json_patch::merge(&mut job["spec"], spec);
@@ -176,8 +183,6 @@ fn container_restarts_count_against_backoff_limit() {
 }
 
 #[test]
-<<<<<<< HEAD
-=======
 fn suspended_job_has_no_pods_and_no_start_time() {
     let mut simulation =
         Simulation::new(job(&json!({ "suspend": true, "activeDeadlineSeconds": 30 })));
@@ -198,7 +203,6 @@ fn suspended_job_has_no_pods_and_no_start_time() {
 }
 
 #[test]
->>>>>>> less-sandbox
 fn discarded_pods_do_not_count() {
     let mut simulation = Simulation::new(job(&json!({ "parallelism": 3, "completions": 10 })));
     simulation.settle();

@@ -128,6 +128,40 @@ mod tests {
 
     use super::*;
 
+    fn describe(conditions: &[NamespaceCondition]) -> String {
+        let line = |it: &NamespaceCondition| {
+            let word = |word: &Option<String>| word.clone().unwrap_or_default();
+            format!("{}={} {}: {}", it.type_, it.status, word(&it.reason), word(&it.message))
+        };
+        conditions.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn conditions_report_remaining_content() {
+        let now = Timestamp::UNIX_EPOCH;
+        let mut content = NamespaceContent::default();
+        assert!(content.is_empty());
+        insta::assert_snapshot!(describe(&content.conditions(&[], now)), @r"
+        NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered
+        NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube types successfully parsed
+        NamespaceDeletionContentFailure=False ContentDeleted: All content successfully deleted, may be waiting on finalization
+        NamespaceContentRemaining=False ContentRemoved: All content successfully removed
+        NamespaceFinalizersRemaining=False ContentHasNoFinalizers: All content-preserving finalizers finished
+        ");
+        content.add("configmaps", "", &json!({ "metadata": { "finalizers": ["a.b/c", "d.e/f"] } }));
+        content.add("configmaps", "", &json!({ "metadata": { "finalizers": ["a.b/c"] } }));
+        content.add("deployments", "apps", &json!({ "metadata": {} }));
+        content.add_failure("it is stuck".to_owned());
+        assert!(!content.is_empty());
+        insta::assert_snapshot!(describe(&content.conditions(&[], now)), @r"
+        NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered
+        NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube types successfully parsed
+        NamespaceDeletionContentFailure=True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: it is stuck
+        NamespaceContentRemaining=True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances, deployments.apps has 1 resource instances
+        NamespaceFinalizersRemaining=True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: a.b/c in 2 resource instances, d.e/f in 1 resource instances
+        ");
+    }
+
     #[test]
     fn conditions_keep_transition_time_without_change() {
         let (early, late) = (Timestamp::UNIX_EPOCH, Timestamp::from_second(60).unwrap());

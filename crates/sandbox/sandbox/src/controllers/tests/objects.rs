@@ -34,6 +34,31 @@ async fn namespace_gets_service_account_and_root_ca() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn owner_with_other_uid_is_dangling() {
+    let cluster = Cluster::new(&["node"]).await;
+    let owner = cluster.create("v1", "ConfigMap", &named("owner"));
+    let node = cluster.get("Node", "node");
+    let mut elsewhere = owned("elsewhere", &owner, false);
+    elsewhere["metadata"]["namespace"] = json!("other");
+    let mut stranger = owned("stranger", &owner, false);
+    stranger["metadata"]["ownerReferences"][0]["uid"] =
+        json!("00000000-0000-0000-0000-000000000000");
+    let mut unknown = owned("unknown", &owner, false);
+    unknown["metadata"]["ownerReferences"][0]["kind"] = json!("Nothing");
+    cluster.create("v1", "Namespace", &named("other"));
+    cluster.create("v1", "Secret", &owned("right", &owner, false));
+    cluster.create("v1", "Secret", &owned("of-node", &node, false));
+    cluster.create("v1", "Secret", &elsewhere);
+    cluster.create("v1", "Secret", &stranger);
+    cluster.create("v1", "Secret", &unknown);
+    cluster.pass(60).await;
+    let mut left: Vec<_> =
+        cluster.list("Secret").iter().map(|it| it["metadata"]["name"].clone()).collect();
+    left.sort_unstable_by_key(ToString::to_string);
+    assert_eq!(left, ["of-node", "right", "unknown"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn controllers_recover_from_expired_watches() {
     let cluster = Cluster::with_history(&[], 5).await;
     let owner = cluster.create("v1", "ConfigMap", &named("owner"));

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
@@ -42,8 +45,6 @@ fn is_rolled_out(cluster: &Cluster) -> bool {
         && web["status"]["updatedReplicas"] == web["status"]["replicas"]
 }
 
-<<<<<<< HEAD
-=======
 fn images(pods: &[Arc<Value>]) -> BTreeSet<String> {
     let image =
         |pod: &Arc<Value>| pod["spec"]["containers"][0]["image"].as_str().unwrap().to_owned();
@@ -80,7 +81,6 @@ async fn daemon_set_runs_on_each_node() {
     assert_eq!(images(&cluster.list("Pod")), BTreeSet::from(["also-runs".to_owned()]));
 }
 
->>>>>>> less-sandbox
 #[tokio::test(start_paused = true)]
 async fn unschedulable_pod_waits_for_suitable_node() {
     let cluster = Cluster::new(&["a"]).await;

@@ -151,8 +151,6 @@ fn duplicates_of_the_old_list_are_tolerated() {
 }
 
 #[test]
-<<<<<<< HEAD
-=======
 fn crd_with_invalid_rule_is_refused() {
     let rule = json!({ "type": "object", "x-kubernetes-validations": [{ "rule": "self.(" }, { "rule": "" }] });
     let errors = Crd::new(&custom(&rule)).unwrap_err();
@@ -164,7 +162,6 @@ fn crd_with_invalid_rule_is_refused() {
 }
 
 #[test]
->>>>>>> less-sandbox
 fn crd_with_deeply_nested_schema_is_refused() {
     let deep = (0..100).fold(
         json!({ "type": "string" }),

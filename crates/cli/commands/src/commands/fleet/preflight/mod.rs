@@ -12,16 +12,11 @@ use crate::args::fleet::FleetPreflightArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::commands::upgrade::preflight::of_a_fleet::{self, Asked};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "FleetPreflight";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<FleetPreflight>(KIND)
+impl TypedReport for FleetPreflight {
+    const KIND: &'static str = "FleetPreflight";
 }
 
 pub(super) fn run(args: &FleetPreflightArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -44,14 +39,14 @@ pub(super) fn run(args: &FleetPreflightArgs, printer: &Printer) -> anyhow::Resul
         selection: args.members.selection(),
         width: printer.width(),
     };
-    output::report(printer.stdout(), args.output.output, KIND, &preflights)?;
+    output::report(printer.stdout(), args.output.output, &preflights)?;
     Ok(preflights.exit_status())
 }
 
 /// Preflight of one release on several clusters.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct FleetPreflight {
+pub(crate) struct FleetPreflight {
     /// Version of the target release.
     target: String,
     /// Clusters, in the order of the arguments.

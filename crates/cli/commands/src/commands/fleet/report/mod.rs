@@ -13,25 +13,20 @@ use crate::args::fleet::FleetReportArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::commands::upgrade::preflight::of_a_fleet::{self, Records};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::{Recording, Source};
-use text::Shown;
+pub(super) use text::Shown;
 
-/// The kind of its documents.
-const KIND: &str = "FleetReport";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<Shown<'_>>(KIND)
+impl TypedReport for Shown<'_> {
+    const KIND: &'static str = "FleetReport";
 }
 
 pub(super) fn run(args: &FleetReportArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let members = block_on(gather(args, printer))?;
     let report = FleetReport::of(&members, &args.targets());
     let shown = Shown { report: &report, width: printer.width() };
-    output::report(printer.stdout(), args.output.output, KIND, &shown)?;
+    output::report(printer.stdout(), args.output.output, &shown)?;
     Ok(match report.readiness() {
         Some(Readiness::Ready) => ExitStatus::Success,
         Some(Readiness::Blocked) => ExitStatus::Refused,

@@ -28,7 +28,7 @@ const EMPTY_CELL: &str = "–";
 
 /// Updates and blockers of several clusters.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Shown<'a> {
+pub(crate) struct Shown<'a> {
     #[serde(flatten)]
     pub(super) report: &'a FleetReport,
     #[serde(skip)]

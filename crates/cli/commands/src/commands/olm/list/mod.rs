@@ -15,30 +15,29 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::state::State;
-use crate::args::olm::OlmListArgs;
+use crate::args::olm::{OlmListArgs, policy};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
-/// The kind of its documents.
-const KIND: &str = "OperatorList";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<List>(KIND)
+impl TypedReport for List {
+    const KIND: &'static str = "OperatorList";
 }
 
 pub(crate) fn run(args: &OlmListArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
-    let list = List::new(State::read(args)?, args.to.as_ref(), args.policy.policy());
-    output::report(printer.stdout(), args.output.output, KIND, &list)?;
+    let list = List::new(
+        State::read(args)?,
+        args.to.as_ref(),
+        policy(args.policy.invalid, args.policy.missing),
+    );
+    output::report(printer.stdout(), args.output.output, &list)?;
     Ok(list.status(args.to.as_ref()))
 }
 
 /// OLM operators of a cluster, and their effect on updates.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct List {
+pub(crate) struct List {
     /// Minor version of the cluster, if ClusterVersion reports it.
     #[schemars(with = "Option<String>")]
     cluster_version: Option<MinorVersion>,

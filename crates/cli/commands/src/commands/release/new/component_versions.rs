@@ -69,10 +69,7 @@ pub(super) fn complete(
 }
 
 fn unreadable(image: &str, wanted: &BTreeSet<String>) -> WithHint {
-    WithHint {
-        message: format!("cannot read the component versions of image {image}"),
-        hint: options(wanted),
-    }
+    WithHint::new(format!("cannot read the component versions of image {image}"), options(wanted))
 }
 
 /// The component versions that images declare, by image.
@@ -112,12 +109,12 @@ fn agree(component: &str, declared: &Declared) -> Result<(), WithHint> {
     let by_version: BTreeMap<&String, &str> = versions.collect();
     let mut versions = by_version.iter();
     match (versions.next(), versions.next()) {
-        (Some((one, first)), Some((other, second))) => Err(WithHint {
-            message: format!(
+        (Some((one, first)), Some((other, second))) => Err(WithHint::new(
+            format!(
                 "images declare different versions of {component}: {first} has {one}, {second} has {other}"
             ),
-            hint: options(&BTreeSet::from([component.to_owned()])),
-        }),
+            options(&BTreeSet::from([component.to_owned()])),
+        )),
         _ => Ok(()),
     }
 }

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use fairway_registry::{Image, layout, push};
 use tokio::runtime::Runtime;
 
 use crate::args::release::{ImageArgs, NewArgs};
 use crate::commands::registry;
-use crate::errors::{WithHint, WrongUsage};
+use crate::errors::{HintExt as _, WithHint, WrongUsage};
 use crate::printer::Printer;
 
 /// The destination of a release image.
@@ -76,11 +75,10 @@ impl Destination {
 }
 
 fn write_layout(directory: &Path, image: &Image, tag: &str) -> anyhow::Result<String> {
-    layout::add(directory, image, tag).with_context(|| WithHint {
-        message: format!("cannot add the image to {}", directory.display()),
-        hint: "specify a writable directory: an OCI image layout, an empty directory, or a new one"
-            .to_owned(),
-    })?;
+    layout::add(directory, image, tag).with_hint(
+        format!("cannot add the image to {}", directory.display()),
+        "specify a writable directory: an OCI image layout, an empty directory, or a new one",
+    )?;
     Ok(format!("oci:{}@{}", directory.display(), image.digest()))
 }
 
@@ -89,7 +87,7 @@ fn advise(error: push::PushError, name: &str) -> anyhow::Error {
     let hint = match &error {
         push::PushError::Reference { .. } => {
             "specify an image such as \
-                                              registry.example/team/releases:5.1.0"
+             registry.example/team/releases:5.1.0"
         }
         push::PushError::Plain { .. } => "use --plain-http to connect without TLS",
         push::PushError::IdentityToken { .. } => "log in with a password or a robot account",
@@ -99,7 +97,7 @@ fn advise(error: push::PushError, name: &str) -> anyhow::Error {
         }
     };
     let (message, hint) = (format!("cannot push to {name}"), hint.to_owned());
-    anyhow::Error::from(error).context(WithHint { message, hint })
+    anyhow::Error::from(error).context(WithHint::new(message, hint))
 }
 
 /// Splits off the tag. A colon before the last slash is that of a port.

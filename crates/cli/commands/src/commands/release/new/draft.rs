@@ -84,7 +84,7 @@ fn finish(
 }
 
 fn refused(args: &NewArgs, hint: String) -> WithHint {
-    WithHint { message: format!("cannot create release {}", args.version), hint }
+    WithHint::new(format!("cannot create release {}", args.version), hint)
 }
 
 fn general_hint() -> String {

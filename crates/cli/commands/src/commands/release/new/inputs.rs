@@ -83,9 +83,11 @@ fn named(given: &Path) -> anyhow::Result<(String, PathBuf)> {
     {
         return Ok((image.to_owned(), directory.into()));
     }
-    let unnamed = || WithHint {
-        message: format!("cannot determine the image of the manifests in {}", given.display()),
-        hint: "specify the image with --manifests IMAGE=DIR".to_owned(),
+    let unnamed = || {
+        WithHint::new(
+            format!("cannot determine the image of the manifests in {}", given.display()),
+            "specify the image with --manifests IMAGE=DIR",
+        )
     };
     // `.` and `..` have no file name.
     let absolute = fs::canonicalize(given).with_context(|| no_manifests(given))?;
@@ -111,11 +113,10 @@ fn subdirectories(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
 }
 
 fn no_directories(root: &Path) -> WithHint {
-    WithHint {
-        message: format!("no directories with manifests in {}", root.display()),
-        hint: "specify a directory with one directory for each operator, named like its image"
-            .to_owned(),
-    }
+    WithHint::new(
+        format!("no directories with manifests in {}", root.display()),
+        "specify a directory with one directory for each operator, named like its image",
+    )
 }
 
 /// The operator of a directory, unless the directory has no files.
@@ -130,12 +131,11 @@ fn operator(image: String, directory: &Path) -> anyhow::Result<Option<Operator>>
 }
 
 fn no_manifests(directory: &Path) -> WithHint {
-    WithHint {
-        message: format!("no manifests in {}", directory.display()),
-        hint: "specify a directory with manifests (*.yaml, *.yml, *.json) or `image-references`; \
-               for a directory of such directories, use --operators"
-            .to_owned(),
-    }
+    WithHint::new(
+        format!("no manifests in {}", directory.display()),
+        "specify a directory with manifests (*.yaml, *.yml, *.json) or `image-references`; \
+         for a directory of such directories, use --operators",
+    )
 }
 
 /// The images of the release by name, and the component versions that come with them.
@@ -165,9 +165,11 @@ pub(super) fn images(args: &NewArgs) -> anyhow::Result<ImageReferences> {
 
 fn images_from(path: &Path) -> anyhow::Result<ImageReferences> {
     let name = input::name(path);
-    let refused = || WithHint {
-        message: format!("cannot read images in {name}"),
-        hint: "specify a file with lines NAME=IMAGE, or an ImageStream as JSON or YAML".to_owned(),
+    let refused = || {
+        WithHint::new(
+            format!("cannot read images in {name}"),
+            "specify a file with lines NAME=IMAGE, or an ImageStream as JSON or YAML",
+        )
     };
     let bytes = input::bytes(path).with_context(refused)?;
     let lines = String::from_utf8_lossy(&bytes);

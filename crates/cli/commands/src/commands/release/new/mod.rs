@@ -18,23 +18,18 @@ use tokio::runtime::Runtime;
 use self::destination::Destination;
 use crate::args::release::NewArgs;
 use crate::commands::registry;
-use crate::errors::WithHint;
+use crate::errors::HintExt as _;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 
 /// The label with the version, as `oc adm release new` sets it.
 const VERSION_LABEL: &str = "io.openshift.release";
 /// The label with the digest of the base image.
 const BASE_LABEL: &str = "io.openshift.release.base-image-digest";
 
-/// The kind of its documents.
-const KIND: &str = "ReleaseImage";
-
-/// The schema of these documents.
-pub(super) fn shape() -> Shape {
-    schema::of::<BuiltRelease>(KIND)
+impl TypedReport for BuiltRelease {
+    const KIND: &'static str = "ReleaseImage";
 }
 
 pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -55,7 +50,7 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     };
     let BuiltRelease { release, manifest_count: manifests, image_count: images, .. } = &made;
     printer.note(format_args!("release {release}: manifests: {manifests}, images: {images}"));
-    output::report(printer.stdout(), args.output.output, KIND, &made)?;
+    output::report(printer.stdout(), args.output.output, &made)?;
     Ok(ExitStatus::Success)
 }
 
@@ -85,27 +80,23 @@ fn base(args: &NewArgs, runtime: &Runtime) -> anyhow::Result<(BaseImage, Option<
             let base = BaseImage::read(image.source(), &digest).await?;
             anyhow::Ok((base, Some(digest)))
         });
-        return read.context(WithHint { message, hint });
+        return read.with_hint(message, hint);
     }
     let program = match &args.image_args.program {
         Some(program) => program.clone(),
         None => std::env::current_exe().context("cannot find the fairway binary")?,
     };
-    let base =
-        BaseImage::from_binary(&program, LayerCompression::Compressed).with_context(|| {
-            WithHint {
-                message: format!("cannot create an image from {}", program.display()),
-                hint: "specify a binary of this platform with --program, or an image with --from"
-                    .to_owned(),
-            }
-        })?;
+    let base = BaseImage::from_binary(&program, LayerCompression::Compressed).with_hint(
+        format!("cannot create an image from {}", program.display()),
+        "specify a binary of this platform with --program, or an image with --from",
+    )?;
     Ok((base, None))
 }
 
 /// Release image that was built.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct BuiltRelease {
+pub(crate) struct BuiltRelease {
     /// Reference of the image.
     image: String,
     /// Digest of the image.

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::errors::WithHint;
+use crate::errors::HintExt as _;
 use crate::exit::ExitStatus;
 use crate::printer::Printer;
 use script::{Action, Step, TOUR, WaitCondition};
@@ -40,10 +40,10 @@ impl Guide<'_> {
         for (number, Step { title, explanation, actions }) in (1..).zip(TOUR) {
             self.say(&format!("\n{number}. {title}\n\n{}\n", wrapped(explanation)))?;
             for action in *actions {
-                self.act(*action).await.with_context(|| WithHint {
-                    message: format!("cannot complete step {number} of the tour"),
-                    hint: "inspect the platform with `fairway sandbox` without --tour".to_owned(),
-                })?;
+                self.act(*action).await.with_hint(
+                    format!("cannot complete step {number} of the tour"),
+                    "inspect the platform with `fairway sandbox` without --tour",
+                )?;
             }
         }
         self.say("\nThe tour is complete. To explore the platform, run `fairway sandbox`.\n")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use fairway_api::{ClusterVersion, limits, read};
 use fairway_risk::AcceptanceTerms;
 use jiff::Timestamp;
@@ -14,27 +14,22 @@ use serde_json::Value;
 
 use super::super::acceptance::{OtherRisks, StoredAcceptances};
 use crate::args::report::ReportFormat;
-use crate::errors::WithHint;
+use crate::errors::{HintExt as _, WithHint};
 use crate::foreign_text::OneLine;
-use crate::output::API_VERSION;
-use crate::schema::{self, Shape};
+use crate::output::{API_VERSION, TypedReport};
 use crate::{input, output};
 
-/// Kind of the document.
-const KIND: &str = "AcceptedRisks";
+impl TypedReport for AcceptedRisks {
+    const KIND: &'static str = "AcceptedRisks";
+}
 
 /// Version of the file format. Fairway 0.1 requires it, so exports keep it beside `apiVersion`.
 const VERSION: u32 = 1;
 
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<AcceptedRisks>(KIND)
-}
-
 /// Accepted risks of a cluster, with their terms.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct AcceptedRisks {
+pub(crate) struct AcceptedRisks {
     /// Missing in files of Fairway 0.1.
     #[serde(rename = "apiVersion")]
     api_version: String,
@@ -72,7 +67,7 @@ impl AcceptedRisks {
         }
         Ok(Self {
             api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
+            kind: Self::KIND.to_owned(),
             version: VERSION,
             risks,
         })
@@ -81,17 +76,17 @@ impl AcceptedRisks {
     /// Reads a file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = input::name(path);
-        let bytes = input::bytes(path).with_context(|| WithHint {
-            message: format!("cannot read {name}"),
-            hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
-        })?;
+        let bytes = input::bytes(path).with_hint(
+            format!("cannot read {name}"),
+            "run `fairway upgrade accept --export` to create such a file",
+        )?;
         let document: Self = read::document(&name, &bytes)?;
         match document.error() {
             None => Ok(document),
-            Some(error) => Err(anyhow!("{}", OneLine(&error)).context(WithHint {
-                message: format!("{name} is not a valid {KIND} document"),
-                hint: "run `fairway upgrade accept --export` to create such a file".to_owned(),
-            })),
+            Some(error) => Err(anyhow!("{}", OneLine(&error)).context(WithHint::new(
+                format!("{name} is not a valid {} document", Self::KIND),
+                "run `fairway upgrade accept --export` to create such a file",
+            ))),
         }
     }
 
@@ -108,8 +103,8 @@ impl AcceptedRisks {
 
     /// First error of the document.
     fn error(&self) -> Option<String> {
-        if self.kind != KIND {
-            return Some(format!("expected kind: {KIND}"));
+        if self.kind != Self::KIND {
+            return Some(format!("expected kind: {}", Self::KIND));
         }
         // Exports of Fairway 0.1 have no apiVersion.
         if !["", API_VERSION].contains(&self.api_version.as_str()) {
@@ -160,10 +155,10 @@ impl AcceptedRisks {
 }
 
 fn invalid_terms(name: &str) -> WithHint {
-    WithHint {
-        message: format!("cannot read the acceptance terms of {}", OneLine(name)),
-        hint: "accept the risk again with `fairway upgrade accept`".to_owned(),
-    }
+    WithHint::new(
+        format!("cannot read the acceptance terms of {}", OneLine(name)),
+        "accept the risk again with `fairway upgrade accept`",
+    )
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::cluster::block_on;
 use crate::errors::{CannotTell, WrongUsage};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
+use crate::output::TypedReport;
 use crate::printer::Printer;
 use crate::schema::{self, Shape};
 use crate::source::Source;
@@ -26,12 +27,13 @@ use document::AcceptedRisks;
 use outcome::{AcceptOutcome, Accepted, Effect};
 use request::AcceptRequest;
 
-/// Kind of the document.
-const KIND: &str = "RiskAcceptance";
+impl TypedReport for AcceptOutcome {
+    const KIND: &'static str = "RiskAcceptance";
+}
 
 /// Schemas of the documents of changes and exports.
 pub(super) fn shapes() -> [Shape; 2] {
-    [schema::of::<AcceptOutcome>(KIND), document::shape()]
+    [schema::of::<AcceptOutcome>(), schema::of::<AcceptedRisks>()]
 }
 
 pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -65,7 +67,7 @@ pub(super) fn run(args: &AcceptArgs, printer: &Printer) -> anyhow::Result<ExitSt
     let dry_run = args.dry_run && change.patch.is_some();
     let outcome = AcceptOutcome { dry_run, ..change.outcome };
     printer.warnings(&outcome.warnings);
-    output::report(printer.stdout(), args.output.output, KIND, &outcome)?;
+    output::report(printer.stdout(), args.output.output, &outcome)?;
     Ok(outcome.exit_status())
 }
 
@@ -155,12 +157,11 @@ fn decide(
 }
 
 fn not_stored() -> CannotTell {
-    CannotTell {
-        message: "this cluster does not store accepted risks: its ClusterVersion CRD is too old; \
-                  nothing changed"
-            .to_owned(),
-        hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
-    }
+    CannotTell::new(
+        "this cluster does not store accepted risks: its ClusterVersion CRD is too old; \
+         nothing changed",
+        "install the current CRD with `fairway crds | kubectl apply -f -`",
+    )
 }
 
 /// Terms with the digest of the current definition, so that a later change of the risk is noticed.

@@ -16,17 +16,12 @@ use crate::cluster::block_on;
 use crate::errors::Refused;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::Source;
 
-/// Kind of the document.
-const KIND: &str = "UpgradeChannel";
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<ChannelReport>(KIND)
+impl TypedReport for ChannelReport {
+    const KIND: &'static str = "UpgradeChannel";
 }
 
 pub(super) fn run(args: &ChannelArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -39,7 +34,7 @@ pub(super) fn run(args: &ChannelArgs, printer: &Printer) -> anyhow::Result<ExitS
     let dry_run = args.dry_run && change.outcome.changed;
     let report = ChannelReport { dry_run, ..change.outcome };
     printer.warnings(&report.warnings);
-    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    output::report(printer.stdout(), args.output.output, &report)?;
     Ok(ExitStatus::Success)
 }
 
@@ -73,7 +68,7 @@ impl ChannelAction {
 /// Channel of a cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ChannelReport {
+pub(crate) struct ChannelReport {
     /// Whether this is a dry run.
     dry_run: bool,
     /// Channel after the command.
@@ -172,13 +167,13 @@ fn check_channel(
     let meant =
         meant.map_or_else(String::new, |meant| format!("did you mean {}? ", OneLine(meant)));
     let known = available.join(", ");
-    Err(Refused {
+    Err(Refused::new(
         message,
-        hint: format!(
+        format!(
             "{meant}known channels: {}; to set another channel, add --allow-explicit-channel",
             OneLine(&known)
         ),
-    })
+    ))
 }
 
 impl fmt::Display for ChannelReport {

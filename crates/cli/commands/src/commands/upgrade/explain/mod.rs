@@ -26,18 +26,13 @@ use crate::cluster::{OPERATOR_NAMESPACE, block_on};
 use crate::commands::graph::{input, view};
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::Source;
-use text::ExplanationText;
+pub(super) use text::ExplanationText;
 
-/// Kind of the document.
-const KIND: &str = "UpgradeExplanation";
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<ExplanationText<'_>>(KIND)
+impl TypedReport for ExplanationText<'_> {
+    const KIND: &'static str = "UpgradeExplanation";
 }
 
 pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -55,7 +50,7 @@ pub(super) fn run(args: &ExplainArgs, printer: &Printer) -> anyhow::Result<ExitS
         return Err(unknown_risk(name, version).into());
     }
     let text = ExplanationText { explanation: &explanation };
-    output::report(printer.stdout(), args.output.output, KIND, &text)?;
+    output::report(printer.stdout(), args.output.output, &text)?;
     Ok(match explanation.verdict() {
         Verdict::Yes => ExitStatus::Success,
         Verdict::No => ExitStatus::Refused,
@@ -141,7 +136,7 @@ fn unknown_risk(name: &str, version: &ClusterVersion) -> CannotTell {
     };
     let message =
         format!("no available update has a risk named {name:?}, and no such risk is accepted");
-    CannotTell { message, hint }
+    CannotTell::new(message, hint)
 }
 
 #[cfg(test)]

@@ -74,35 +74,6 @@ fn paragraph(text: &str, beginning: &str) -> String {
 }
 
 #[test]
-fn text_of_applying_risk() {
-    insta::assert_snapshot!(of_risk(&cluster(), &samples(1), "Proxy"), @r#"
-    Proxy: applies to this cluster, since 2h0m (Match)
-      The query returned 1: the risk applies to this cluster.
-
-    Source: the update service
-
-    Description:
-      Proxy may happen.
-      https://example.com/Proxy
-
-    Evaluation (the first rule with a result decides):
-      1. PromQL (decides)
-         group by (type) (cluster_proxy_enabled == 1)
-         or
-         0 * group(up)
-         This cluster is exposed: evaluated 10m ago, next evaluation in 50m
-           {type="http0"} 1
-      2. Always: applies to every cluster
-
-    Affected updates:
-      5.2.0  Recommended=False, because of this risk
-
-    Not accepted. To accept it, run `fairway upgrade accept Proxy`.
-    No
-    "#);
-}
-
-#[test]
 fn risk_name_is_quoted_for_the_shell() {
     let mut object = cluster();
     let hostile = risk("A;curl x|sh", "True");
@@ -363,15 +334,7 @@ fn text_of_update_blocked_by_cluster() {
 }
 
 #[test]
-fn text_of_unconditional_update() {
-    insta::assert_snapshot!(of_update(&cluster(), "5.1.10"), @"
-    5.1.10: recommended, available from 5.1.0 without conditions
-
-    Channel: stable-5.1
-    Update service: default of the operator
-    Image: registry.example/release@sha256:bb6f0a129e8c24e28d5d0c7bae89e174ea0fef2b8068d7119653cabe4efa4680
-    Yes
-    ");
+fn text_of_current_version() {
     insta::assert_snapshot!(of_update(&cluster(), "5.1.0"), @"
     5.1.0 is the current or the desired version of this cluster.
 
@@ -383,18 +346,6 @@ fn text_of_unconditional_update() {
 
 #[test]
 fn text_of_update_not_offered() {
-    insta::assert_snapshot!(of_update(&cluster(), "5.2.9"), @"
-    5.2.9: not available from 5.1.0
-
-    Channel: stable-5.1
-    Update service: default of the operator
-
-    Reasons:
-      Other updates to that minor version are available: 5.2.1, 5.2.0.
-
-    To find an upgrade path, run `fairway upgrade plan --to=5.2.9`.
-    Unknown
-    ");
     let mut object = cluster();
     hold(&mut object, condition("RetrievedUpdates", false, "ResponseFailed", "It answers 503."));
     hold(&mut object, condition("Upgradeable", false, "AdminAckRequired", "Acknowledge it first."));
@@ -440,7 +391,7 @@ fn text_of_graph_reasons() {
         };
         let subject = Subject::Update(Version::parse("5.2.9").unwrap());
         let explanation = Explanation::of(&subject, &input, now());
-        paragraph(&ExplanationText { explanation: &explanation }.to_string(), "Because")
+        paragraph(&ExplanationText { explanation: &explanation }.to_string(), "Reasons")
     };
     let file = "channels/stable-5.1.yaml".to_owned();
     let (release, key) = ("5.2.9".to_owned(), "previous.remove_regex".to_owned());
@@ -454,7 +405,22 @@ fn text_of_graph_reasons() {
         because(NotOffered::NoEdge { from_versions: texts(&["5.1.9", "5.1.8"]) }),
         because(NotOffered::NoEdge { from_versions: Vec::new() }),
     ];
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @"
+    Reasons:
+      The version of this cluster is not in the update graph.
+    Reasons:
+      The update graph has no such release.
+    Reasons:
+      It is not in stable-5.1, but in candidate-5.2, fast-5.2.
+    Reasons:
+      Removed from stable-5.1 by graph-data: channels/stable-5.1.yaml.
+    Reasons:
+      Blocked by graph-data: metadata of 5.2.9: previous.remove_regex.
+    Reasons:
+      Updates to it start only from other versions, such as 5.1.9, 5.1.8.
+    Reasons:
+      No update leads to it.
+    ");
 }
 
 #[test]

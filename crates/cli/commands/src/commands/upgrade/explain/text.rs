@@ -20,7 +20,7 @@ use crate::foreign_text::{OneLine, lines};
 /// Explanation of a risk or an update.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct ExplanationText<'a> {
+pub(crate) struct ExplanationText<'a> {
     pub(super) explanation: &'a Explanation,
 }
 

@@ -45,7 +45,7 @@ impl LoadedGraph {
                 let services = UpdateServices { instead: Some(url.clone()), default: None };
                 return Self::of_service(args, source, cluster, &services).await.map_err(|why| {
                     let hint = "check the address of the update service, and that it is reachable";
-                    CannotTell { message: why, hint: hint.to_owned() }.into()
+                    CannotTell::new(why, hint).into()
                 });
             }
             (None, Source::Live(_)) => {

@@ -58,10 +58,11 @@ struct SavedMetrics {
 impl SavedMetrics {
     /// Reads a snapshot; samples without a timestamp are at `now`.
     fn read(path: &Path, now: Timestamp) -> anyhow::Result<Self> {
-        let hint = || WithHint {
-            message: format!("cannot read metrics snapshot {}", path.display()),
-            hint: "use the Prometheus text format, or a JSON response of the Prometheus API"
-                .to_owned(),
+        let hint = || {
+            WithHint::new(
+                format!("cannot read metrics snapshot {}", path.display()),
+                "use the Prometheus text format, or a JSON response of the Prometheus API",
+            )
         };
         let limits = SnapshotLimits::default();
         let mut text = String::new();

@@ -13,21 +13,16 @@ use crate::args::plan::PlanArgs;
 use crate::cluster::block_on;
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::Source;
 use cluster_state::ClusterInput;
 use graph_source::LoadedGraph;
 use metrics::QueryResults;
-use text::PlanText;
+pub(super) use text::PlanText;
 
-/// Kind of the document.
-const KIND: &str = "UpgradePlan";
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<PlanText<'_>>(KIND)
+impl TypedReport for PlanText<'_> {
+    const KIND: &'static str = "UpgradePlan";
 }
 
 pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -37,7 +32,7 @@ pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitStat
             *command = printer.as_typed(command);
         }
     }
-    output::report(printer.stdout(), args.output.output, KIND, &PlanText(&plan))?;
+    output::report(printer.stdout(), args.output.output, &PlanText(&plan))?;
     Ok(match plan.verdict() {
         Verdict::Yes => ExitStatus::Success,
         Verdict::No => ExitStatus::Refused,
@@ -55,9 +50,11 @@ async fn plan(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Plan> {
     let plan_with = |outcomes: &QueryOutcomes| {
         let state = ClusterState { outcomes, ..cluster.state() };
         let planned = graph.with_input(|input| Plan::new(&state, input, &channel_set, &args.to));
-        planned.map_err(|error| CannotTell {
-            message: error.to_string(),
-            hint: "run `fairway upgrade` to show the state of ClusterVersion".to_owned(),
+        planned.map_err(|error| {
+            CannotTell::new(
+                error.to_string(),
+                "run `fairway upgrade` to show the state of ClusterVersion",
+            )
         })
     };
     let mut plan = plan_with(&QueryOutcomes::new())?;

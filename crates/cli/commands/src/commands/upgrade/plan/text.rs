@@ -21,7 +21,7 @@ use crate::foreign_text::{OneLine, lines};
 /// Upgrade paths of a cluster to a goal.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct PlanText<'a>(pub(super) &'a Plan);
+pub(crate) struct PlanText<'a>(pub(super) &'a Plan);
 
 impl fmt::Display for PlanText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -303,7 +303,7 @@ impl fmt::Display for LimitationText<'_> {
             }
             Limitation::LaterReleases => f.write_str(
                 "Each release on this path can add risks: run `fairway upgrade plan` again \
-                     after each update.",
+                 after each update.",
             ),
         }
     }

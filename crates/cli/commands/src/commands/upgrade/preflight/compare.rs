@@ -18,18 +18,13 @@ use crate::args::upgrade_preflight::{CompareArgs, ReleaseChoice};
 use crate::cluster::block_on;
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::Source;
 use crate::table::Table;
 
-/// Kind of the document.
-const KIND: &str = "PreflightComparison";
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<Comparison>(KIND)
+impl TypedReport for Comparison {
+    const KIND: &'static str = "PreflightComparison";
 }
 
 pub(in super::super) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -50,7 +45,7 @@ pub(in super::super) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Re
         restored?;
         comparison
     })?;
-    output::report(printer.stdout(), args.output.output, KIND, &comparison)?;
+    output::report(printer.stdout(), args.output.output, &comparison)?;
     Ok(comparison.exit_status())
 }
 
@@ -83,7 +78,7 @@ async fn run_each(
 /// Preflight results of several releases.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Comparison {
+pub(crate) struct Comparison {
     /// Reports on the releases, in the order of the arguments.
     targets: Vec<PreflightReport>,
     /// Whether preflights can be run: a recorded cluster runs none.

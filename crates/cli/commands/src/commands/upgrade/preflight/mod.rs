@@ -52,10 +52,10 @@ pub(super) use withdrawal::update_in_progress;
 /// Schemas of the documents.
 pub(super) fn shapes() -> [Shape; 4] {
     [
-        schema::of::<PreflightWithdrawal>(withdrawal::KIND),
-        compare::shape(),
-        schema::of::<PreflightOutcome>(outcome::KIND),
-        schema::of::<PreflightReport>(report::KIND),
+        schema::of::<PreflightWithdrawal>(),
+        schema::of::<compare::Comparison>(),
+        schema::of::<PreflightOutcome>(),
+        schema::of::<PreflightReport>(),
     ]
 }
 
@@ -85,7 +85,7 @@ fn run_request(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStat
         let cluster = Cluster::connect(&args.source.cluster).await?;
         request_preflight(&cluster, &request, timeouts, printer).await
     })?;
-    output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
+    output::report(printer.stdout(), args.output.output, &outcome)?;
     Ok(timeouts.exit_status(&outcome))
 }
 
@@ -105,7 +105,7 @@ fn run_temporary(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitSt
         };
         anyhow::Ok(PreflightOutcome { request_state, ..outcome }.withdrawn())
     })?;
-    output::report(printer.stdout(), args.output.output, outcome::KIND, &outcome)?;
+    output::report(printer.stdout(), args.output.output, &outcome)?;
     Ok(outcome.completion_status())
 }
 
@@ -125,7 +125,7 @@ fn run_status(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatu
     let state =
         PreflightState { cluster_version: &object, records: &records, now: observation.now() };
     let report = state.report(target.or_else(|| state.default_target()));
-    output::report(printer.stdout(), args.output.output, report::KIND, &report)?;
+    output::report(printer.stdout(), args.output.output, &report)?;
     Ok(report.exit_status())
 }
 
@@ -138,7 +138,7 @@ fn run_clear(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus
     })?;
     let Change { patch, mut outcome, .. } = applied.change;
     outcome.dry_run = dry_run && patch.is_some();
-    output::report(printer.stdout(), args.output.output, withdrawal::KIND, &outcome)?;
+    output::report(printer.stdout(), args.output.output, &outcome)?;
     Ok(ExitStatus::Success)
 }
 

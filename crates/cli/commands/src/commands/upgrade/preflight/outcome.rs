@@ -14,9 +14,11 @@ use super::report::text::CLEAR_HINT;
 use super::request::{PreflightDecision, ReplacedRequest};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
+use crate::output::TypedReport;
 
-/// Kind of the document.
-pub(super) const KIND: &str = "PreflightRequest";
+impl TypedReport for PreflightOutcome {
+    const KIND: &'static str = "PreflightRequest";
+}
 
 /// Result of a preflight request.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use fairway_api::cluster_version::{ConditionalUpdate, Release, Update, UpdateMode};
 use fairway_api::reason::recommended;
 use fairway_api::{ClusterVersion, ClusterVersionStatus, Version};
@@ -26,7 +26,7 @@ use super::withdrawal;
 use crate::args::upgrade::RequestArgs;
 use crate::args::upgrade_preflight::PreflightArgs;
 use crate::cluster::Cluster;
-use crate::errors::{CannotTell, Refused, WithHint, WrongUsage};
+use crate::errors::{CannotTell, HintExt as _, Refused, WithHint, WrongUsage};
 use crate::foreign_text::OneLine;
 
 /// Preflight of the command line.
@@ -219,13 +219,11 @@ pub(super) async fn submit(
     let PreflightDecision { update, previous, .. } = change.outcome;
     let without_mode = Update { mode: None, ..update };
     let withdraw = |object: &_| withdrawal::restore(object, &without_mode, previous.as_ref(), true);
-    change::apply(cluster, false, withdraw).await.with_context(|| WithHint {
-        message:
-            "the API server dropped the mode of the request, and the remaining update request \
-             cannot be withdrawn"
-                .to_owned(),
-        hint: "withdraw it immediately with `fairway upgrade --clear`".to_owned(),
-    })?;
+    change::apply(cluster, false, withdraw).await.with_hint(
+        "the API server dropped the mode of the request, and the remaining update request \
+         cannot be withdrawn",
+        "withdraw it immediately with `fairway upgrade --clear`",
+    )?;
     Err(mode_dropped().into())
 }
 
@@ -251,10 +249,10 @@ pub(super) async fn submit_again(
     });
     let observed = observed.await;
     // The request is stored again even if polling failed.
-    let decision = submit(cluster, request).await.with_context(|| WithHint {
-        message: "cannot request the preflight again after withdrawing it".to_owned(),
-        hint: "run the same command again; the results are kept".to_owned(),
-    })?;
+    let decision = submit(cluster, request).await.with_hint(
+        "cannot request the preflight again after withdrawing it",
+        "run the same command again; the results are kept",
+    )?;
     observed?;
     Ok(decision)
 }
@@ -333,63 +331,52 @@ impl ReplacedRequest {
 }
 
 fn unsupported() -> CannotTell {
-    CannotTell {
-        message: "the operator of this cluster does not support preflights, and would start an \
-                  update; nothing changed"
-            .to_owned(),
-        hint: "preflights require an operator that sets the condition PreflightRunning of \
-               ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks"
-            .to_owned(),
-    }
+    CannotTell::new(
+        "the operator of this cluster does not support preflights, and would start an \
+         update; nothing changed",
+        "preflights require an operator that sets the condition PreflightRunning of \
+         ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks",
+    )
 }
 
 fn already_current(target: &ReleaseReference) -> WithHint {
-    WithHint {
-        message: format!("this cluster is already at {}", OneLine(target.name())),
-        hint: "choose another release; run `fairway upgrade` to list updates".to_owned(),
-    }
+    WithHint::new(
+        format!("this cluster is already at {}", OneLine(target.name())),
+        "choose another release; run `fairway upgrade` to list updates",
+    )
 }
 
 fn no_later_release() -> CannotTell {
-    CannotTell {
-        message: "no later release is available".to_owned(),
-        hint: "run `fairway upgrade` for the reason; to use an unlisted release, pass --to or \
-               --to-image"
-            .to_owned(),
-    }
+    CannotTell::new(
+        "no later release is available",
+        "run `fairway upgrade` for the reason; to use an unlisted release, pass --to or \
+         --to-image",
+    )
 }
 
 fn pending_update(release: &ReleaseReference) -> anyhow::Error {
     let name = OneLine(release.name());
     anyhow!("the preflight would replace this request, and the update could start afterwards")
-        .context(Refused {
-            message: format!("an update to {name} is requested and has not started"),
-            hint:
-                "withdraw it with `fairway upgrade --clear`, or replace it with the preflight by \
-                 running `fairway upgrade --mode=preflight`"
-                    .to_owned(),
-        })
+        .context(Refused::new(
+            format!("an update to {name} is requested and has not started"),
+            "withdraw it with `fairway upgrade --clear`, or replace it with the preflight by \
+             running `fairway upgrade --mode=preflight`",
+        ))
 }
 
 fn mode_not_stored() -> CannotTell {
-    CannotTell {
-        message:
-            "this cluster does not store the mode of a request, so the request would start an \
-                  update: its ClusterVersion CRD is too old; nothing changed"
-                .to_owned(),
-        hint: "install the current CRD with `fairway crds | kubectl apply -f -`".to_owned(),
-    }
+    CannotTell::new(
+        "this cluster does not store the mode of a request, so the request would start an \
+         update: its ClusterVersion CRD is too old; nothing changed",
+        "install the current CRD with `fairway crds | kubectl apply -f -`",
+    )
 }
 
 fn mode_dropped() -> CannotTell {
-    CannotTell {
-        message:
-            "the API server dropped the mode of the request, and the remaining update request is \
-             withdrawn: the installed ClusterVersion CRD is too old"
-                .to_owned(),
-        hint:
-            "run `fairway upgrade` to check whether an update has started; install the current CRD \
-             with `fairway crds | kubectl apply -f -`"
-                .to_owned(),
-    }
+    CannotTell::new(
+        "the API server dropped the mode of the request, and the remaining update request is \
+         withdrawn: the installed ClusterVersion CRD is too old",
+        "run `fairway upgrade` to check whether an update has started; install the current CRD \
+         with `fairway crds | kubectl apply -f -`",
+    )
 }

@@ -56,7 +56,7 @@ impl PreflightRequirement {
                 "run `fairway upgrade --mode=preflight {} --wait`",
                 ReleaseArguments(&target)
             );
-            Err(CannotTell { message, hint }.into())
+            Err(CannotTell::new(message, hint).into())
         };
         let Some(run) = &report.run else {
             let why = self.records.missing.as_deref();

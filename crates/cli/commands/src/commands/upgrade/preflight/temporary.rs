@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
 use fairway_api::cluster_version::Update;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::super::change;
 use super::follow::{Follow, WaitFor};
@@ -13,7 +11,8 @@ use super::outcome::{PreflightOutcome, PreflightRequestState};
 use super::request::{PreflightRequest, submit};
 use super::withdrawal;
 use crate::cluster::Cluster;
-use crate::errors::WithHint;
+use crate::commands::stop_signals::StopSignals;
+use crate::errors::{HintExt as _, WithHint};
 use crate::printer::Printer;
 
 /// Guard for preflights that replace the request in `spec.desiredUpdate` temporarily.
@@ -24,7 +23,7 @@ pub(super) struct TemporaryPreflight<'a> {
     cluster: &'a Cluster,
     printer: &'a Printer,
     keep_results: bool,
-    signals: [Signal; 2],
+    signals: StopSignals,
     /// Own request, and the request before the first own one.
     requests: Option<(Update, Option<Update>)>,
 }
@@ -35,8 +34,7 @@ impl<'a> TemporaryPreflight<'a> {
         printer: &'a Printer,
         keep_results: bool,
     ) -> anyhow::Result<Self> {
-        let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
-        Ok(Self { cluster, printer, keep_results, signals, requests: None })
+        Ok(Self { cluster, printer, keep_results, signals: StopSignals::new()?, requests: None })
     }
 
     /// Runs one preflight until it is complete, or until the timeout.
@@ -62,12 +60,10 @@ impl<'a> TemporaryPreflight<'a> {
             wait_for: WaitFor::Completion,
             timeout,
         };
-        let [interrupt, terminate] = &mut self.signals;
         // A signal drops the poll in flight, which only reads. The caller then restores the request.
         let (report, end) = tokio::select! {
             followed = follow.run() => followed?,
-            _ = interrupt.recv() => return Err(interrupted()),
-            _ = terminate.recv() => return Err(interrupted()),
+            () = self.signals.recv() => return Err(interrupted()),
         };
         let outcome = PreflightOutcome::new(decision).followed(report, end);
         Ok(PreflightOutcome { dry_run: true, ..outcome })
@@ -80,11 +76,10 @@ impl<'a> TemporaryPreflight<'a> {
         };
         let decide =
             |object: &_| withdrawal::restore(object, own, previous.as_ref(), self.keep_results);
-        let applied =
-            change::apply(self.cluster, false, decide).await.with_context(|| WithHint {
-                message: "cannot withdraw the preflight request".to_owned(),
-                hint: "withdraw it with `fairway upgrade --clear-preflight`".to_owned(),
-            })?;
+        let applied = change::apply(self.cluster, false, decide).await.with_hint(
+            "cannot withdraw the preflight request",
+            "withdraw it with `fairway upgrade --clear-preflight`",
+        )?;
         Ok(if applied.change.patch.is_some() {
             PreflightRequestState::Withdrawn
         } else {
@@ -94,9 +89,9 @@ impl<'a> TemporaryPreflight<'a> {
 }
 
 fn interrupted() -> anyhow::Error {
-    WithHint {
-        message: "interrupted before the preflight completed".to_owned(),
-        hint: "its request is withdrawn; run the same command again".to_owned(),
-    }
+    WithHint::new(
+        "interrupted before the preflight completed",
+        "its request is withdrawn; run the same command again",
+    )
     .into()
 }

@@ -1,9 +1,8 @@
 use clap::Parser;
+use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::{Update, UpdateHistory, UpdateState};
-use fairway_api::{ClusterVersion, Conditions as _};
 use fairway_findings::consent::{self, SecretConsent};
 use fairway_findings::record::KEEP_RESULTS;
-use fairway_insight::request::supports_preflights;
 use fairway_testkit::objects;
 use serde_json::{Value, json};
 
@@ -223,10 +222,6 @@ fn request_without_support_or_target_is_refused() {
     1: this cluster is already at 5.1.0
     hint: choose another release; run `fairway upgrade` to list updates
     ");
-    insta::assert_snapshot!(refusal(&cluster_version(), &["--to=5.2.0"], false), @"
-    4: the operator of this cluster does not support preflights, and would start an update; nothing changed
-    hint: preflights require an operator that sets the condition PreflightRunning of ClusterVersion; run `fairway upgrade --include-not-recommended` to list known risks
-    ");
     request_update(&mut object, objects::update_to("5.1.9"));
     insta::assert_snapshot!(refusal(&object, &["--to=5.2.0"], true), @"
     3: an update to 5.1.9 is requested and has not started
@@ -240,20 +235,6 @@ fn request_without_support_or_target_is_refused() {
     4: no later release is available
     hint: run `fairway upgrade` for the reason; to use an unlisted release, pass --to or --to-image
     ");
-}
-
-#[test]
-fn verify_detects_dropped_mode() {
-    let object = ready();
-    let change = change(&object, &["--mode=preflight", "--to=5.2.0"]);
-    let mut result = object.clone();
-    result.spec.desired_update = Some(Update { mode: None, ..change.outcome.update.clone() });
-    insta::assert_snapshot!(error_text(&(change.verify)(&result).unwrap_err()), @"
-    4: this cluster does not store the mode of a request, so the request would start an update: its ClusterVersion CRD is too old; nothing changed
-    hint: install the current CRD with `fairway crds | kubectl apply -f -`
-    ");
-    result.spec.desired_update = Some(change.outcome.update.clone());
-    assert!((change.verify)(&result).is_ok());
 }
 
 #[test]
@@ -463,13 +444,4 @@ fn invalid_or_conflicting_arguments_are_refused() {
     --allow-secrets needs --mode=preflight, or a release and --dry-run
     error: the following required arguments were not provided:
     ");
-}
-
-#[test]
-fn request_needs_operator_with_preflight_support() {
-    let mut object = ready();
-    assert!(supports_preflights(&object));
-    object.status.as_mut().unwrap().conditions.retain(|it| it.type_ != "PreflightRunning");
-    assert!(!supports_preflights(&object));
-    assert!(object.status.unwrap().conditions.find("PreflightRunning").is_none());
 }

@@ -17,9 +17,11 @@ use super::super::change::{Change, desired_update_patch};
 use super::super::release::ReleaseReference;
 use super::request::is_same_request;
 use crate::foreign_text::OneLine;
+use crate::output::TypedReport;
 
-/// Kind of the document.
-pub(super) const KIND: &str = "PreflightWithdrawal";
+impl TypedReport for PreflightWithdrawal {
+    const KIND: &'static str = "PreflightWithdrawal";
+}
 
 /// Withdrawal of a preflight request.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -17,18 +17,13 @@ use crate::cluster::block_on;
 use crate::errors::{CannotTell, Refused, Unaccepted};
 use crate::exit::ExitStatus;
 use crate::foreign_text::OneLine;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::Source;
-use text::RecommendationText;
+pub(super) use text::RecommendationText;
 
-/// Kind of the document.
-const KIND: &str = "UpgradeRecommendation";
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<RecommendationText<'_>>(KIND)
+impl TypedReport for RecommendationText<'_> {
+    const KIND: &'static str = "UpgradeRecommendation";
 }
 
 pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -53,7 +48,7 @@ pub(super) fn run(args: &RecommendArgs, printer: &Printer) -> anyhow::Result<Exi
         notes.retain(|note| note.is_about(&version.to_string()));
     }
     let text = RecommendationText { report: &report, notes, in_full: args.show_outdated_releases };
-    output::report(printer.stdout(), args.output.output, KIND, &text)?;
+    output::report(printer.stdout(), args.output.output, &text)?;
     Ok(status)
 }
 
@@ -96,9 +91,9 @@ fn quiet_result(
 ) -> anyhow::Result<ExitStatus> {
     let (message, hint) = why_not(report, version);
     match status {
-        ExitStatus::Refused => Err(Refused { message, hint }.into()),
+        ExitStatus::Refused => Err(Refused::new(message, hint).into()),
         ExitStatus::NewRisks => Err(Unaccepted { message, hint, risks: Vec::new(), status }.into()),
-        ExitStatus::Unknown => Err(CannotTell { message, hint }.into()),
+        ExitStatus::Unknown => Err(CannotTell::new(message, hint).into()),
         status => Ok(status),
     }
 }

@@ -18,7 +18,7 @@ const MAX_SHOWN: usize = 2;
 
 /// Updates of a cluster, with their issues.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct RecommendationText<'a> {
+pub(crate) struct RecommendationText<'a> {
     #[serde(flatten)]
     pub(super) report: &'a Recommendation,
     /// Notes of components about the updates.

@@ -19,17 +19,12 @@ use super::risks::{self, Exposure};
 use crate::args::upgrade::UpgradeArgs;
 use crate::cluster::block_on;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::Source;
 
-/// Kind of the document.
-const KIND: &str = "UpgradeReport";
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<Report>(KIND)
+impl TypedReport for Report {
+    const KIND: &'static str = "UpgradeReport";
 }
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -42,14 +37,14 @@ pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitS
     let report = Report::of(&cluster_version, observation.now())
         .with_notes(notes::read(&components, &cluster_version))
         .in_full(args.include_not_recommended);
-    output::report(printer.stdout(), args.output.output, KIND, &report)?;
+    output::report(printer.stdout(), args.output.output, &report)?;
     Ok(if report.updates_retrieved { ExitStatus::Success } else { ExitStatus::Unknown })
 }
 
 /// Releases, conditions, updates and accepted risks of a cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+pub(crate) struct Report {
     /// Latest completed release.
     current: Option<Release>,
     /// Release that the operator rolls out or maintains.

@@ -135,10 +135,10 @@ fn query(outcome: &UpdateOutcome, cautions: &[String]) -> String {
 }
 
 fn declined() -> Refused {
-    Refused {
-        message: "not confirmed, nothing changed".to_owned(),
-        hint: "run `fairway upgrade` to list recommended updates".to_owned(),
-    }
+    Refused::new(
+        "not confirmed, nothing changed",
+        "run `fairway upgrade` to list recommended updates",
+    )
 }
 
 fn no_terminal(cautions: &[String]) -> WrongUsage {

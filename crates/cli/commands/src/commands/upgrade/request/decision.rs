@@ -313,12 +313,10 @@ pub(super) fn cluster_warnings(
     if serious.is_empty() || allow_warnings {
         return Ok(found.into_iter().map(|(text, _)| text).collect());
     }
-    let refused = Refused {
-        message: "cannot update now".to_owned(),
-        hint:
-            "run `fairway upgrade` for details; to update anyway, add --allow-upgrade-with-warnings"
-                .to_owned(),
-    };
+    let refused = Refused::new(
+        "cannot update now",
+        "run `fairway upgrade` for details; to update anyway, add --allow-upgrade-with-warnings",
+    );
     Err(anyhow!("{}", serious.join("; ")).context(refused))
 }
 

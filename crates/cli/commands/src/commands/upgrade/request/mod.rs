@@ -36,23 +36,18 @@ use crate::args::upgrade::{RollbackArgs, UpgradeArgs};
 use crate::args::waiting::WaitingArgs;
 use crate::cluster::{Cluster, block_on};
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use arguments::{Confirmation, ReleaseRequest, UpdateRequest};
-use outcome::UpdateOutcome;
+pub(super) use outcome::UpdateOutcome;
 
-/// Kind of the document.
-const KIND: &str = "UpgradeRequest";
+impl TypedReport for UpdateOutcome {
+    const KIND: &'static str = "UpgradeRequest";
+}
 
 /// Failed polls in a row, 5 minutes. While a single-node control plane updates, its API server is
 /// unavailable for minutes.
 const MAX_FAILURES: usize = 600;
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<UpdateOutcome>(KIND)
-}
 
 pub(super) fn run(args: &UpgradeArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let command = RequestCommand {
@@ -114,7 +109,7 @@ impl RequestCommand<'_> {
             let change = self.apply(&cluster, &request).await?;
             self.follow(&cluster, change).await
         })?;
-        output::report(self.printer.stdout(), self.output.output, KIND, &outcome)?;
+        output::report(self.printer.stdout(), self.output.output, &outcome)?;
         Ok(outcome.exit_status())
     }
 

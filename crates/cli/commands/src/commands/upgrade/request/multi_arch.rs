@@ -63,12 +63,10 @@ pub(super) fn decide(
 }
 
 fn unknown_version() -> CannotTell {
-    CannotTell {
-        message: "the version of this cluster is unknown: ClusterVersion does not report it"
-            .to_owned(),
-        hint: "run `kubectl get clusterversion version -o yaml` to inspect ClusterVersion"
-            .to_owned(),
-    }
+    CannotTell::new(
+        "the version of this cluster is unknown: ClusterVersion does not report it",
+        "run `kubectl get clusterversion version -o yaml` to inspect ClusterVersion",
+    )
 }
 
 #[cfg(test)]

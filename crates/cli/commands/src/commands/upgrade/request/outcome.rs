@@ -20,7 +20,7 @@ use crate::foreign_text::OneLine;
 /// Result of an update request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct UpdateOutcome {
+pub(crate) struct UpdateOutcome {
     /// Whether this is a dry run.
     pub(super) dry_run: bool,
     /// What the command did.

@@ -118,10 +118,10 @@ fn by_image<'a>(
 fn check_version(release: &Release, version: Option<&str>) -> Result<(), WithHint> {
     match version.filter(|version| *version != release.version) {
         None => Ok(()),
-        Some(version) => Err(WithHint {
-            message: format!("the image has version {}, not {version}", OneLine(&release.version)),
-            hint: "omit --to, or set it to the version of the image".to_owned(),
-        }),
+        Some(version) => Err(WithHint::new(
+            format!("the image has version {}, not {version}", OneLine(&release.version)),
+            "omit --to, or set it to the version of the image",
+        )),
     }
 }
 
@@ -151,9 +151,9 @@ fn not_listed(status: &ClusterVersionStatus, wanted: &str) -> anyhow::Error {
     };
     let message = format!("{} is not an available update of this cluster", OneLine(wanted));
     if knows_updates(status) {
-        Refused { message, hint }.into()
+        Refused::new(message, hint).into()
     } else {
-        CannotTell { message, hint }.into()
+        CannotTell::new(message, hint).into()
     }
 }
 
@@ -167,13 +167,11 @@ fn listed_versions(status: &ClusterVersionStatus) -> Vec<&str> {
 }
 
 fn unknown_updates(status: &ClusterVersionStatus) -> anyhow::Error {
-    let error = CannotTell {
-        message: "the available updates are unknown".to_owned(),
-        hint:
-            "run `fairway upgrade` for the reason; to use an unlisted image, pass --to-image and \
-             --allow-explicit-upgrade"
-                .to_owned(),
-    };
+    let error = CannotTell::new(
+        "the available updates are unknown",
+        "run `fairway upgrade` for the reason; to use an unlisted image, pass --to-image and \
+         --allow-explicit-upgrade",
+    );
     let retrieved = status.conditions.find(retrieved_updates::TYPE);
     match retrieved.and_then(|condition| condition.message.as_deref()) {
         Some(why) => anyhow!("{}", OneLine(why)).context(error),

@@ -15,18 +15,13 @@ use crate::cluster::kind::{
 };
 use crate::errors::CannotTell;
 use crate::exit::ExitStatus;
-use crate::output;
+use crate::output::{self, TypedReport};
 use crate::printer::Printer;
-use crate::schema::{self, Shape};
 use crate::source::Source;
-use text::StatusText;
+pub(super) use text::StatusText;
 
-/// Kind of the document.
-const KIND: &str = "UpgradeStatus";
-
-/// Schema of the document.
-pub(super) fn shape() -> Shape {
-    schema::of::<StatusText<'_>>(KIND)
+impl TypedReport for StatusText<'_> {
+    const KIND: &'static str = "UpgradeStatus";
 }
 
 pub(super) fn run(args: &StatusArgs, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -56,7 +51,7 @@ async fn read(source: &Source) -> anyhow::Result<(Status, Alerts)> {
 fn compute(cluster: &ClusterObjects, observation: ObservationTime) -> anyhow::Result<Status> {
     Status::of(cluster, observation).map_err(|error| {
         let hint = "run `fairway upgrade` to show the state of ClusterVersion";
-        CannotTell { message: error.to_string(), hint: hint.to_owned() }.into()
+        CannotTell::new(error.to_string(), hint).into()
     })
 }
 
@@ -79,7 +74,7 @@ fn print(
         }
     }
     let text = StatusText { status, details: args.details, watched };
-    output::report(printer.stdout(), args.output.output, KIND, &text)?;
+    output::report(printer.stdout(), args.output.output, &text)?;
     Ok(())
 }
 

@@ -26,7 +26,7 @@ const MAX_MESSAGE_LENGTH: usize = 160;
 /// Status of an update.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct StatusText<'a> {
+pub(crate) struct StatusText<'a> {
     pub(super) status: &'a Status,
     #[serde(skip)]
     pub(super) details: Details,

@@ -17,11 +17,13 @@ use serde::{Serialize, Serializer};
 use super::super::release::{ReleaseReference, listed_releases};
 use super::records::PreflightRecords;
 use crate::exit::ExitStatus;
+use crate::output::TypedReport;
 pub(super) use findings::PreflightFinding;
 use findings::{FindingCounts, OtherRisk};
 
-/// Kind of the document.
-pub(super) const KIND: &str = "PreflightReport";
+impl TypedReport for PreflightReport {
+    const KIND: &'static str = "PreflightReport";
+}
 
 /// Preflight state of a cluster: ClusterVersion and stored results.
 #[derive(Clone, Copy)]
