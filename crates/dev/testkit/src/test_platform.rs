@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ClusterOperator, Conditions as _};
 use fairway_example::images::SIGNATURES;
-use fairway_example::{Platform, adapt_for_sandbox, use_host_network_for_checks};
+use fairway_example::{Platform, adapt_for_sandbox};
 use fairway_sandbox::port::unused_port;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -56,11 +56,7 @@ impl TestPlatform {
     pub async fn prepare(cluster: TestCluster, own: BTreeMap<String, String>) -> Result<Self> {
         let cluster = cluster.over_tls().await?;
         removal::remove(cluster.client()).await?;
-        let own = if cluster.is_sandbox() {
-            adapt_for_sandbox(own, unused_port()?)?
-        } else {
-            use_host_network_for_checks(own)?
-        };
+        let own = if cluster.is_sandbox() { adapt_for_sandbox(own, unused_port()?)? } else { own };
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;
         releases.write_data(files.path())?;
