@@ -140,6 +140,8 @@ pub struct PreflightSettings {
     pub timeout: Duration,
     /// Network of the Pods of checks.
     pub check_network: CheckNetwork,
+    /// Destinations that Pods of a preflight reach in addition to the API server and DNS, as CIDRs.
+    pub egress: Vec<String>,
     /// Whether checks of a verified release may read Secrets that the request allows.
     pub grant_secrets: bool,
     /// Resources and placement of a run.
@@ -167,7 +169,7 @@ pub enum OnUpdate {
     Require,
 }
 
-/// Network of the Pods of checks.
+/// Network of the Pods of a preflight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckNetwork {
     /// Pod network of the cluster.
@@ -191,6 +193,8 @@ pub struct PreflightPod {
     pub node_selector: BTreeMap<String, String>,
     /// Name of the `PriorityClass`.
     pub priority_class: Option<String>,
+    /// Network of the Pod.
+    pub network: CheckNetwork,
 }
 
 impl Default for PreflightSettings {
@@ -202,6 +206,7 @@ impl Default for PreflightSettings {
             // Several times the duration of an image pull and all checks.
             timeout: Duration::from_hours(1),
             check_network: CheckNetwork::default(),
+            egress: Vec::new(),
             grant_secrets: false,
             pod: PreflightPod::default(),
         }
@@ -229,6 +234,7 @@ impl Default for PreflightPod {
             tolerations: None,
             node_selector: BTreeMap::new(),
             priority_class: None,
+            network: CheckNetwork::default(),
         }
     }
 }

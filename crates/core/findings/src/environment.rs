@@ -20,3 +20,7 @@ pub const NAMESPACE: &str = "PREFLIGHT_NAMESPACE";
 
 /// Directory with the manifests of the release.
 pub const MANIFESTS: &str = "PREFLIGHT_MANIFESTS";
+
+/// Built-in checks that a preflight run skips, because the operator runs them: a comma-separated
+/// list.
+pub const SKIPPED_CHECKS: &str = "FAIRWAY_PREFLIGHT_SKIPPED_CHECKS";

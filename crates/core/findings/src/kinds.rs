@@ -34,7 +34,7 @@ impl CheckObjectKind {
 }
 
 /// All kinds in the order of removal: Jobs first, then their permissions.
-pub const KINDS: [CheckObjectKind; 7] = [
+pub const KINDS: [CheckObjectKind; 8] = [
     CheckObjectKind::new("batch", "Job", "jobs", true),
     CheckObjectKind::new(RBAC, "ClusterRoleBinding", "clusterrolebindings", false),
     CheckObjectKind::new(RBAC, "RoleBinding", "rolebindings", false),
@@ -42,6 +42,7 @@ pub const KINDS: [CheckObjectKind; 7] = [
     CheckObjectKind::new(RBAC, "Role", "roles", false),
     CheckObjectKind::new("", "ServiceAccount", "serviceaccounts", true),
     CheckObjectKind::new("", "Secret", "secrets", true),
+    CheckObjectKind::new("networking.k8s.io", "NetworkPolicy", "networkpolicies", true),
 ];
 
 /// Pods, which Jobs create and the garbage collector removes.

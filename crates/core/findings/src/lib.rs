@@ -22,6 +22,7 @@
 //! | [`kinds`] | kinds of these objects |
 //! | [`consent`] | consent of an administrator that checks read Secrets |
 //! | [`labels`] | labels and annotations of preflight objects |
+//! | [`images`] | result of the check `images` |
 //! | [`environment`] | environment variables of checks |
 //! | [`record`] | stored results: a ConfigMap for each target release |
 
@@ -29,6 +30,7 @@ pub mod check_result;
 pub mod consent;
 pub mod document;
 pub mod environment;
+pub mod images;
 pub mod jobs;
 mod json;
 pub mod kinds;

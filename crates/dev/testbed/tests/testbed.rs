@@ -72,21 +72,65 @@ spec:
   hostNetwork: true
   containers:
   - name: guest
-    image: localhost/shell:1
+    image: localhost/sh:1
     imagePullPolicy: Never
     stdin: true
     command: [/bin/sh, -c]
     args: ['echo $KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT; read line']
 ";
 
-/// Runs a pod in the cluster in a directory.
-fn run_pod(directory: &Path) {
+/// A pod in the pod network, which lists the ports that it reaches: those of the API server, the kubelet
+/// and etcd.
+const POD_IN_POD_NETWORK: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: isolated}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: isolated
+    image: localhost/bash:1
+    imagePullPolicy: Never
+    command: [/bin/bash, -c]
+    args:
+    - |
+      for port in 443 10250 2379; do
+        if (exec 3<>/dev/tcp/$KUBERNETES_SERVICE_HOST/$port) 2>/dev/null; then echo $port; fi
+      done
+";
+
+/// Runs a pod in the pod network, and returns its output.
+fn run_pod_in_pod_network(directory: &Path) -> String {
+    import_shell(directory, "bash");
+    let scratch = tempfile::tempdir().unwrap();
+    let pod = scratch.path().join("pod.yaml");
+    fs::write(&pod, POD_IN_POD_NETWORK).unwrap();
+    kubectl(directory, &["apply", "-f", pod.to_str().unwrap()]);
+    wait::until("the pod to end", Duration::from_secs(180), || {
+        let phase = ["get", "pod/isolated", "-o", "jsonpath={.status.phase}"];
+        let phase = kubectl(directory, &phase);
+        Ok(matches!(phase.as_str(), "Succeeded" | "Failed").then_some(()))
+    })
+    .unwrap();
+    kubectl(directory, &["logs", "pod/isolated"])
+}
+
+/// Imports the image of a shell of this host.
+fn import_shell(directory: &Path, name: &str) {
     let scratch = tempfile::tempdir().unwrap();
     let archive = scratch.path().join("shell.tar");
-    let shell = LayerBuilder::new().host_program("bin/sh", Path::new("/bin/sh")).unwrap();
+    let path = format!("bin/{name}");
+    let shell = LayerBuilder::new().host_program(&path, &Path::new("/").join(&path)).unwrap();
     let image = Image::new(vec![shell.build().unwrap()], &ImageConfig::default());
-    layout::archive(&image, "localhost/shell:1", fs::File::create(&archive).unwrap()).unwrap();
+    let reference = format!("localhost/{name}:1");
+    layout::archive(&image, &reference, fs::File::create(&archive).unwrap()).unwrap();
     import_image(directory, &archive).unwrap();
+}
+
+/// Runs a pod in the cluster in a directory.
+fn run_pod(directory: &Path) {
+    import_shell(directory, "sh");
+    let scratch = tempfile::tempdir().unwrap();
     let pod = scratch.path().join("pod.yaml");
     fs::write(&pod, POD).unwrap();
     kubectl(directory, &["apply", "-f", pod.to_str().unwrap()]);
@@ -140,6 +184,7 @@ fn node_runs_a_pod_that_finds_its_api_server() {
     assert_eq!(log, format!("{}:443\n", cluster.address()));
     let sum = ["exec", "guest", "--", "/bin/sh", "-c", "echo $((6 * 7))"];
     assert_eq!(kubectl(cluster.run_dir(), &sum), "42\n");
+    assert_eq!(run_pod_in_pod_network(cluster.run_dir()), "443\n", "only the API server");
 
     let directory = cluster.run_dir().to_owned();
     let cgroup = root_cgroup(&directory);

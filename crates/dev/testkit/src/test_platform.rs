@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ClusterOperator, Conditions as _};
 use fairway_example::images::SIGNATURES;
-use fairway_example::{OperatorPorts, Platform, adapt_for_sandbox, use_host_network_for_checks};
+use fairway_example::{OperatorPorts, Platform, adapt_for_sandbox};
 use fairway_sandbox::port::unused_port;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -60,7 +60,7 @@ impl TestPlatform {
             let ports = OperatorPorts { metrics: unused_port()?, probes: unused_port()? };
             adapt_for_sandbox(own, ports)?
         } else {
-            use_host_network_for_checks(own)?
+            own
         };
         let releases = cluster.example_platform(&own).await?;
         let files = tempfile::tempdir()?;

@@ -24,7 +24,5 @@ pub mod payload;
 pub mod release;
 
 pub use images::Platform;
-pub use operator_manifests::{
-    OperatorManifestsError, OperatorPorts, adapt_for_sandbox, use_host_network_for_checks,
-};
+pub use operator_manifests::{OperatorManifestsError, OperatorPorts, adapt_for_sandbox};
 pub use release::{COMPONENTS, Component, RELEASES, Release};

@@ -41,18 +41,6 @@ pub fn adapt_for_sandbox(
     adapted(operator_manifests, |pod| adapt(pod, ports))
 }
 
-/// Adapts the Deployment: checks of preflights use the host network, for clusters without a pod
-/// network.
-pub fn use_host_network_for_checks(
-    operator_manifests: BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, OperatorManifestsError> {
-    adapted(operator_manifests, |pod| {
-        let arguments = pod["containers"].as_array_mut()?.first_mut()?["args"].as_array_mut()?;
-        arguments.push(json!("--preflight-check-network=host"));
-        Some(())
-    })
-}
-
 fn adapted(
     operator_manifests: BTreeMap<String, String>,
     adapt: impl Fn(&mut Value) -> Option<()>,

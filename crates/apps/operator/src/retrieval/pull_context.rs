@@ -87,6 +87,22 @@ pub(crate) enum PullContextError {
     TimedOut,
 }
 
+/// Credentials and mirrors of the cluster for image pulls.
+pub(crate) struct PullAccess {
+    pub(crate) secrets: PullSecrets,
+    pub(crate) mirrors: Mirrors,
+}
+
+impl PullAccess {
+    /// Reads the configuration from the API server.
+    pub(crate) async fn read(client: &Client) -> Result<Self, PullContextError> {
+        let inputs = async { try_join!(secrets(client), mirrors(client)) };
+        let inputs =
+            timeout(REQUEST_TIMEOUT, inputs).await.map_err(|_| PullContextError::TimedOut)?;
+        inputs.map(|(secrets, mirrors)| Self { secrets, mirrors })
+    }
+}
+
 impl PullContext {
     /// Reads the configuration from the API server.
     pub(crate) async fn read(

@@ -9,14 +9,15 @@ use fairway_api::image::is_reference;
 use fairway_cincinnati::connection::ProxySettings;
 use fairway_http::{Proxies, ProxyError};
 use fairway_registry::Digest;
+use fairway_registry::mirrors::Mirrors;
 use fairway_registry::payload::{self, FetchError, ImageSources};
-use fairway_registry::pull::PullOptions;
+use fairway_registry::pull::{PullOptions, PullSecrets};
 use fairway_registry::signature::{ClusterSignature, SignatureSources, Verifier};
 use fairway_release::payload::PayloadError;
 use fairway_release::{Release, Verification};
 use tokio::task::JoinError;
 
-use super::pull_context::{PullContext, PullContextError, SignatureStoreConfig};
+use super::pull_context::{PullAccess, PullContext, PullContextError, SignatureStoreConfig};
 
 /// Timeout of all signature stores together: half of the 4 minutes that the Go operator allows for
 /// the retrieval of a release.
@@ -97,6 +98,17 @@ impl FetchConfig {
     }
 }
 
+impl FetchConfig {
+    fn options(&self, secrets: PullSecrets) -> Result<PullOptions, ProxyError> {
+        Ok(PullOptions {
+            secrets,
+            authorities: self.ca_bundle.clone().into_bytes(),
+            proxies: self.proxies()?,
+            ..PullOptions::default()
+        })
+    }
+}
+
 impl Retriever {
     /// Creates a retriever with the signature policy of the running release.
     pub(crate) fn new(
@@ -122,12 +134,7 @@ impl Retriever {
         };
         let pull_context =
             PullContext::read(&self.client, &digest, config.stores.as_deref()).await?;
-        let options = PullOptions {
-            secrets: pull_context.secrets.clone(),
-            ca_bundle: config.ca_bundle.clone().into_bytes(),
-            proxies: config.proxies()?,
-            ..PullOptions::default()
-        };
+        let options = config.options(pull_context.secrets.clone())?;
         let unverified = match request.signed {
             SignatureRequirement::Must => {
                 let verified = self.verify(&digest, &pull_context, &options).await;
@@ -138,12 +145,7 @@ impl Retriever {
                 self.verify(&digest, &pull_context, &options).await.err()
             }
         };
-        let places = ImageSources {
-            layouts: self.layouts.clone(),
-            mirrors: pull_context.mirrors,
-            options,
-            ..ImageSources::default()
-        };
+        let places = self.sources(pull_context.mirrors, options);
         let files = payload::fetch(&request.image, &places).await?;
         // Parsing a large release takes long and would block other tasks of this thread.
         let load = move || Release::load(&files, &request.image, &self.profile);
@@ -158,6 +160,21 @@ impl Retriever {
             tracing::debug!(count = odd.len(), "release has manifests with warnings");
         }
         Ok(Retrieved { content, unverified })
+    }
+
+    /// Sources of the images of a release, with the credentials and the mirrors of the cluster.
+    pub(crate) async fn image_sources(
+        &self,
+        config: &FetchConfig,
+    ) -> Result<ImageSources, RetrieveError> {
+        let PullAccess { secrets, mirrors } = PullAccess::read(&self.client).await?;
+        let options = config.options(secrets)?;
+        Ok(self.sources(mirrors, options))
+    }
+
+    fn sources(&self, mirrors: Mirrors, options: PullOptions) -> ImageSources {
+        let layouts = self.layouts.clone();
+        ImageSources { layouts, mirrors, options, ..ImageSources::default() }
     }
 
     async fn verify(

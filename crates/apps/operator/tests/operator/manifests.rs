@@ -157,6 +157,20 @@ fn preflight_service_accounts_may_only_read() -> Result<()> {
 }
 
 #[test]
+fn network_policies_deny_traffic_of_preflights() -> Result<()> {
+    let objects = objects("preflight.yaml")?;
+    let policies = objects.iter().filter(|object| object["kind"] == "NetworkPolicy");
+    let rendered: Vec<String> = policies
+        .map(|policy| format!("{} {}", policy["metadata"]["namespace"], policy["spec"]))
+        .collect();
+    insta::assert_snapshot!(rendered.join("\n"), @r#"
+    "openshift-cluster-version-preflight" {"podSelector":{},"policyTypes":["Ingress","Egress"]}
+    "openshift-cluster-version" {"podSelector":{"matchLabels":{"app":"cluster-version-operator-preflight"}},"policyTypes":["Ingress","Egress"]}
+    "#);
+    Ok(())
+}
+
+#[test]
 fn openshift_constraints_allow_check_pods() -> Result<()> {
     let objects = objects("openshift.yaml")?;
     let constraints = objects.iter().find(|it| it["metadata"]["name"] == "fairway-preflight-check");
@@ -221,6 +235,7 @@ fn manifests_of_every_cluster_are_ordered() -> Result<()> {
     0000_00_cluster-version-operator_02_preflight.yaml: namespace "openshift-cluster-version-preflight"
     0000_00_cluster-version-operator_02_preflight.yaml: resourcequota "openshift-cluster-version-preflight/preflight"
     0000_00_cluster-version-operator_02_preflight.yaml: networkpolicy "openshift-cluster-version-preflight/preflight"
+    0000_00_cluster-version-operator_02_preflight.yaml: networkpolicy "openshift-cluster-version/preflight"
     0000_00_cluster-version-operator_02_preflight.yaml: serviceaccount "openshift-cluster-version/preflight-runner"
     0000_00_cluster-version-operator_02_preflight.yaml: serviceaccount "openshift-cluster-version-preflight/preflight-check"
     0000_00_cluster-version-operator_02_preflight.yaml: clusterrole "preflight-reader"

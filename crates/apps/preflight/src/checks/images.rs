@@ -5,11 +5,12 @@
 //! with the pull secret. It sends a HEAD request for every layer and compares the size. With
 //! `--preflight-images=pull` it downloads and verifies layers, and discards them. Images that no
 //! source has, or that the credentials do not allow, are reported by `ImagesNotAvailable`, with the
-//! error of the registry. If a registry does not respond, the check has no result.
+//! error of the registry. If a registry does not respond, the check has no result. In a run of the
+//! operator, the operator probes the images itself: the target release has no credentials.
 
 use std::collections::BTreeMap;
 
-use fairway_findings::Finding;
+use fairway_findings::images::{self, ImageAvailability, UnavailableImage};
 use fairway_registry::mirrors::Mirrors;
 use fairway_registry::payload::ImageSources;
 use fairway_registry::probe::{ProbeDepth, ProbeError, Prober};
@@ -23,7 +24,6 @@ use crate::check::{BuiltInCheck, BuiltInResult, NoResult};
 use crate::cluster::{Cluster, ClusterReadError, Resource};
 use crate::settings::{ImageDepth, ImageSettings};
 use crate::target::Target;
-use crate::wording::{counted, listed};
 
 /// Kinds that define mirrors.
 const MIRRORS: [Resource; 2] = [
@@ -51,24 +51,24 @@ impl Images {
 
     async fn examine(&self, cluster: &Cluster, target: &Target) -> Result<BuiltInResult, NoResult> {
         let mirrors = mirrors(cluster).await?;
-        let images = by_reference(&target.content.image_references.images);
+        let by_reference = by_reference(&target.content.image_references.images);
         let ImageSettings { depth, layouts, options } = self.settings.clone();
         let sources = ImageSources { layouts, mirrors, options, ..ImageSources::default() };
         let depth = match depth {
             ImageDepth::Head => ProbeDepth::Head,
             ImageDepth::Pull => ProbeDepth::Pull,
         };
-        let (total, prober) = (images.len(), &Prober::new(sources, depth));
-        let questions = images.into_iter().map(|(image, name)| probe(prober, image, name));
+        let (total, prober) = (by_reference.len(), &Prober::new(sources, depth));
+        let questions = by_reference.into_iter().map(|(image, name)| probe(prober, image, name));
         let answers: Vec<_> = stream::iter(questions).buffered(MAX_PARALLEL).collect().await;
-        let failures: Vec<Failure> = answers.into_iter().flatten().collect();
+        let failures: Vec<UnavailableImage> = answers.into_iter().flatten().collect();
         Ok(evaluate(total, &failures, &target.image))
     }
 }
 
 impl BuiltInCheck for Images {
     fn name(&self) -> &'static str {
-        "images"
+        images::NAME
     }
 
     fn watched(&self) -> &[Resource] {
@@ -108,62 +108,20 @@ fn by_reference(images: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 }
 
 /// Error of an image, if it is not available.
-async fn probe(prober: &Prober, image: String, name: String) -> Option<Failure> {
+async fn probe(prober: &Prober, image: String, name: String) -> Option<UnavailableImage> {
     let error = prober.probe(&image).await.err()?;
-    Some(Failure { name, error })
+    Some(unavailable(name, &error))
 }
 
-/// An image that is not known to be available.
-struct Failure {
-    name: String,
-    error: ProbeError,
-}
-
-impl Failure {
-    /// Whether the image may be available nevertheless.
-    fn may_be_there(&self) -> bool {
-        matches!(self.error, ProbeError::NoAnswer(_))
-    }
-
-    fn render(&self) -> String {
-        format!("{} ({})", self.name, self.error)
-    }
+fn unavailable(name: String, error: &ProbeError) -> UnavailableImage {
+    let may_exist = matches!(error, ProbeError::NoAnswer(_));
+    UnavailableImage { name, error: error.to_string(), may_exist }
 }
 
 /// Result for all images of a release.
-fn evaluate(total: usize, failures: &[Failure], release: &str) -> BuiltInResult {
-    let (unknown, missing): (Vec<&Failure>, Vec<&Failure>) =
-        failures.iter().partition(|failure| failure.may_be_there());
-    let render = |failures: &[&Failure]| {
-        listed(&failures.iter().map(|failure| failure.render()).collect::<Vec<_>>())
-    };
-    let mut answer = BuiltInResult::default();
-    if !missing.is_empty() {
-        answer.findings.push(finding(total, missing.len(), &render(&missing), release));
-    }
-    if !unknown.is_empty() {
-        answer.unknown.push(format!(
-            "{} of {} could not be checked because registries did not respond: {}.",
-            unknown.len(),
-            counted(total, "image"),
-            render(&unknown)
-        ));
-    }
-    answer
-}
-
-fn finding(total: usize, missing: usize, render: &str, release: &str) -> Finding {
-    let message = format!(
-        "{missing} of {} of the target release cannot be pulled, and the update would stop where \
-         they are needed: {render}.",
-        counted(total, "image")
-    );
-    Finding::critical("ImagesNotAvailable", message).remediation(format!(
-        "Check the mirrors (kubectl get imagedigestmirrorsets,imagecontentsourcepolicies -o yaml) \
-         and the pull secret (kubectl -n openshift-config get secret pull-secret), then copy the \
-         missing images to a mirror: oc adm release mirror --from={release} \
-         --to=REGISTRY/REPOSITORY"
-    ))
+fn evaluate(total: usize, failures: &[UnavailableImage], release: &str) -> BuiltInResult {
+    let ImageAvailability { findings, unknown } = images::evaluate(total, failures, release);
+    BuiltInResult { findings, unknown: unknown.into_iter().collect(), ..BuiltInResult::default() }
 }
 
 #[cfg(test)]
@@ -179,9 +137,9 @@ mod tests {
     use super::*;
     use crate::testing::{create, define, reader, render, target};
 
-    fn failure(name: &str, error: fn(Vec<FailedSource>) -> ProbeError) -> Failure {
+    fn failure(name: &str, error: fn(Vec<FailedSource>) -> ProbeError) -> UnavailableImage {
         let tried = FailedSource { place: "mirror.example/a".to_owned(), why: "why".to_owned() };
-        Failure { name: name.to_owned(), error: error(vec![tried]) }
+        unavailable(name.to_owned(), &error(vec![tried]))
     }
 
     #[test]

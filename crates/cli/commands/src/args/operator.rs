@@ -1,6 +1,6 @@
 //! Arguments of `fairway operator`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -199,6 +199,14 @@ pub(crate) struct PreflightArgs {
     #[arg(long, value_name = "NAME", env = "FAIRWAY_PREFLIGHT_PRIORITY_CLASS")]
     pub(crate) preflight_priority_class: Option<String>,
 
+    /// Network of the target release in a preflight
+    ///
+    /// The host network reaches the ports of the node and, in a cloud, its metadata service. On
+    /// OpenShift, it needs `allowHostNetwork` in the `SecurityContextConstraints`
+    /// fairway-preflight-runner.
+    #[arg(long, value_name = "NETWORK", env = "FAIRWAY_PREFLIGHT_NETWORK", default_value = "pod")]
+    pub(crate) preflight_network: CheckNetwork,
+
     /// Network in which the checks of the release's operators run
     ///
     /// The host network needs the label pod-security.kubernetes.io/enforce=privileged on the
@@ -211,6 +219,13 @@ pub(crate) struct PreflightArgs {
         default_value = "pod"
     )]
     pub(crate) preflight_check_network: CheckNetwork,
+
+    /// Destinations that a preflight and its checks reach in addition to the API server and DNS
+    ///
+    /// The operator creates a `NetworkPolicy`, which the network plugin of the cluster enforces. It
+    /// does not apply to pods on the host network.
+    #[arg(long, value_name = "CIDR,…", env = "FAIRWAY_PREFLIGHT_EGRESS", value_delimiter = ',', value_parser = cidr)]
+    pub(crate) preflight_egress: Vec<String>,
 
     /// Grant checks of verified releases the Secrets that a request allows with `--allow-secrets`
     ///
@@ -371,6 +386,22 @@ fn toleration(text: &str) -> Result<Toleration, String> {
     })
 }
 
+/// A network such as `192.0.2.0/24`.
+fn cidr(text: &str) -> Result<String, String> {
+    let is_cidr = text.split_once('/').is_some_and(|(address, length)| {
+        let longest = match address.parse() {
+            Ok(IpAddr::V4(_)) => 32,
+            Ok(IpAddr::V6(_)) => 128,
+            Err(_) => return false,
+        };
+        length.parse::<u8>().is_ok_and(|length| length <= longest)
+    });
+    if is_cidr {
+        return Ok(text.to_owned());
+    }
+    Err("not a network such as 192.0.2.0/24".to_owned())
+}
+
 /// A label such as `disk=large`.
 fn label(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(key, _)| !key.is_empty());
@@ -389,6 +420,16 @@ mod tests {
         }
         for text in ["", "prometheus:9090", "prometheus", "ftp://a", "unix:/a", "http://", "//a"] {
             assert!(web_url(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn cidr_requires_address_and_length() {
+        for text in ["192.0.2.0/24", "0.0.0.0/0", "fd00::/8"] {
+            assert_eq!(cidr(text).as_deref(), Ok(text));
+        }
+        for text in ["", "192.0.2.0", "192.0.2.0/33", "fd00::/129", "example.com/24"] {
+            assert!(cidr(text).is_err(), "{text}");
         }
     }
 

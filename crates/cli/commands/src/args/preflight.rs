@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum, ValueHint};
 use fairway_api::Version;
-use fairway_findings::FORMAT;
+use fairway_findings::{FORMAT, environment};
 use fairway_preflight::settings::CHECK_TIMEOUT;
 
 use super::cluster::ClusterArgs;
@@ -90,6 +90,12 @@ pub(crate) struct StartedArgs {
     /// ID of this preflight run: 32 hexadecimal digits
     #[arg(long, value_name = "ID", required_unless_present = "once", conflicts_with = "once", value_parser = run_id)]
     pub(crate) run: Option<String>,
+
+    /// Built-in checks that the operator runs itself
+    ///
+    /// Unknown names are ignored: the operator may be newer.
+    #[arg(long, value_name = "CHECK,…", env = environment::SKIPPED_CHECKS, value_delimiter = ',')]
+    pub(crate) skip_checks: Vec<String>,
 
     /// Directory with the payload of the release
     #[arg(long, value_name = "DIR", env = "PAYLOAD_OVERRIDE", default_value = "/", value_hint = ValueHint::DirPath)]

@@ -123,18 +123,24 @@ fn preflight(args: &PreflightArgs) -> PreflightSettings {
             on_node: args.preflight_results_dir.clone(),
         },
         timeout: args.preflight_timeout,
+        egress: args.preflight_egress.clone(),
         grant_secrets: args.preflight_grant_secrets,
-        check_network: match args.preflight_check_network {
-            CheckNetwork::Pod => settings::CheckNetwork::Pod,
-            CheckNetwork::Host => settings::CheckNetwork::Host,
-        },
+        check_network: network(args.preflight_check_network),
         pod: PreflightPod {
             memory_limit: args.preflight_memory_limit.clone(),
             cpu_limit: args.preflight_cpu_limit.clone(),
             tolerations: args.preflight_tolerations.clone(),
             node_selector: args.preflight_node_selector.iter().cloned().collect(),
             priority_class: args.preflight_priority_class.clone(),
+            network: network(args.preflight_network),
         },
+    }
+}
+
+fn network(network: CheckNetwork) -> settings::CheckNetwork {
+    match network {
+        CheckNetwork::Pod => settings::CheckNetwork::Pod,
+        CheckNetwork::Host => settings::CheckNetwork::Host,
     }
 }
 
@@ -375,6 +381,7 @@ mod tests {
                 },
                 timeout: 3600s,
                 check_network: Pod,
+                egress: [],
                 grant_secrets: false,
                 pod: PreflightPod {
                     memory_limit: "512Mi",
@@ -382,6 +389,7 @@ mod tests {
                     tolerations: None,
                     node_selector: {},
                     priority_class: None,
+                    network: Pod,
                 },
             },
             max_watch_age: 600s,
@@ -441,6 +449,8 @@ mod tests {
             "--preflight-priority-class=low",
             "--preflight-check-network=host",
             "--preflight-grant-secrets",
+            "--preflight-network=host",
+            "--preflight-egress=192.0.2.0/24",
         ]);
         let toleration =
             |key: &str, operator: &str, value: Option<&str>, effect: Option<&str>| Toleration {
@@ -456,6 +466,7 @@ mod tests {
             results: ResultsDirectory::at("/data/preflight"),
             timeout: Duration::from_mins(10),
             check_network: settings::CheckNetwork::Host,
+            egress: vec!["192.0.2.0/24".to_owned()],
             grant_secrets: true,
             pod: PreflightPod {
                 memory_limit: "1Gi".to_owned(),
@@ -468,6 +479,7 @@ mod tests {
                     .map(|(key, value)| (key.to_owned(), value.to_owned()))
                     .into(),
                 priority_class: Some("low".to_owned()),
+                network: settings::CheckNetwork::Host,
             },
         };
         assert_eq!(settings.preflight, expected);

@@ -1,8 +1,10 @@
 //! A real Kubernetes on loopback.
 //!
 //! Services have addresses in 127.N.0.0/24 and the API server listens on 127.N.0.1:443, the address of
-//! the Service `kubernetes`. Pods find it as on a platform, and no packet leaves the host. Pods have to
-//! set `hostNetwork: true`. Every address of 127.0.0.0/8 is this host, so a Service reaches a pod that
+//! the Service `kubernetes`. Pods find it as on a platform, and no packet leaves the host. A pod with
+//! `hostNetwork: true` has the network of the host. Any other pod has its own network namespace, in
+//! which it reaches the API server and nothing else: no other pod, and no port of the host. There are
+//! no network policies, which a network plugin would enforce. Every address of 127.0.0.0/8 is this host, so a Service reaches a pod that
 //! listens on all addresses at the port of the Service, without kube-proxy.
 
 mod binaries;

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -42,9 +43,15 @@ const KERNEL_SETTINGS: [(&str, &str); 6] = [
 /// The file by which the kubelet detects a cloud, which it would query for credentials.
 const VENDOR: &str = "/sys/class/dmi/id/product_name";
 
-/// The only pod network besides that of the host.
+/// The pod network: loopback, and the API server.
 const CNI_CONFIG: &str =
-    r#"{"cniVersion":"0.4.0","name":"loopback","plugins":[{"type":"loopback"}]}"#;
+    r#"{"cniVersion":"0.4.0","name":"pods","plugins":[{"type":"pod-network"}]}"#;
+
+/// The CNI plugin of the pod network.
+const POD_NETWORK: &str = include_str!("pod-network");
+
+/// The forwarder of the pod network. Every Debian has Perl.
+const FORWARD: &str = include_str!("forward");
 
 /// A node with a running container runtime, not yet registered.
 pub(super) struct Node {
@@ -66,8 +73,7 @@ impl Node {
         let cgroup_root = run.directory().create_cgroup()?;
         let config = run.join("containerd.toml");
         fs::write(&config, containerd_config(run.path(), address, snapshotter(run.path())?))?;
-        fs::create_dir_all(run.join("cni.d"))?;
-        fs::write(run.join("cni.d/10-loopback.conflist"), CNI_CONFIG)?;
+        start_pod_network(run, address)?;
         let program = find("containerd").context("containerd is missing")?;
         let arguments = ["--config".to_owned(), config.display().to_string()];
         let containerd = run.spawn("containerd", &program, arguments)?;
@@ -141,6 +147,28 @@ pub(super) fn check_user() -> Result<()> {
     );
 }
 
+/// Writes the CNI plugin, and starts the process that connects it with the API server.
+fn start_pod_network(run: &mut ManagedRun, address: Ipv4Addr) -> Result<()> {
+    for directory in ["cni.d", "cni-bin"] {
+        fs::create_dir_all(run.join(directory))?;
+    }
+    fs::write(run.join("cni.d/10-pods.conflist"), CNI_CONFIG)?;
+    let api_server = format!("{address}:{}", super::API_PORT);
+    fs::write(run.join("cni-bin/settings"), format!("API_SERVER={api_server}\n"))?;
+    fs::write(run.join("cni-bin/forward"), FORWARD)?;
+    let plugin = run.join("cni-bin/pod-network");
+    fs::write(&plugin, POD_NETWORK)?;
+    fs::set_permissions(&plugin, fs::Permissions::from_mode(0o755))?;
+    // containerd runs this plugin for every pod.
+    symlink(format!("{CNI_PLUGINS}/loopback"), run.join("cni-bin/loopback"))?;
+    let arguments = [
+        path_text(&run.join("cni-bin/forward")),
+        format!("unix:{}", path_text(&run.join("api.sock"))),
+        format!("tcp:{api_server}"),
+    ];
+    run.spawn("pod-network", Path::new("perl"), arguments).map(drop)
+}
+
 fn check_directory(run: &ManagedRun) -> Result<()> {
     if run.path().starts_with("/run") {
         bail!("a node hides /run: set FAIRWAY_CACHE to a directory elsewhere");
@@ -202,7 +230,7 @@ stream_server_address = "{address}"
 restrict_oom_score_adj = true
 
 [plugins."io.containerd.grpc.v1.cri".cni]
-bin_dir = "{CNI_PLUGINS}"
+bin_dir = "{directory}/cni-bin"
 conf_dir = "{directory}/cni.d"
 
 [plugins."io.containerd.grpc.v1.cri".containerd]

@@ -7,14 +7,14 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use fairway_findings::{FORMAT, consent, labels, record};
+use fairway_findings::{FORMAT, consent, environment, images, labels, record};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{EnvVar, Toleration, Volume, VolumeMount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use super::results_root::RUNNER_UID;
-use crate::settings::PreflightPod;
+use super::results_root::{RUNNER_GID, RUNNER_UID};
+use crate::settings::{CheckNetwork, PreflightPod};
 
 /// Name of the Deployment, and prefix of the names of its Secrets.
 pub(super) const DEPLOYMENT_NAME: &str = labels::APP_VALUE;
@@ -30,9 +30,6 @@ const SERVICE_ACCOUNT: &str = "preflight-runner";
 
 /// Mount path of the results directory.
 const RESULTS_PATH: &str = "/results";
-
-/// Mount path of the pull secret.
-const PULL_SECRET_PATH: &str = "/etc/fairway/pull-secret";
 
 /// Key of a pull secret's data.
 pub(super) const PULL_SECRET_KEY: &str = ".dockerconfigjson";
@@ -136,10 +133,10 @@ fn pod(
     let directory = results.join(run.id.as_str()).display().to_string();
     let mut volumes =
         vec![json!({"name": "results", "hostPath": {"path": directory, "type": "Directory"}})];
-    volumes.extend(
-        secret.iter().map(|name| json!({"name": "pull-secret", "secret": {"secretName": name}})),
-    );
     volumes.extend(own.ca_certificates.iter().map(|(volume, _)| json!(volume)));
+    let is_on_host = settings.network == CheckNetwork::Host;
+    let dns_policy =
+        if is_on_host { own.dns_policy.as_deref().unwrap_or("Default") } else { "ClusterFirst" };
     let tolerations = settings.tolerations.as_ref().or(own.tolerations.as_ref());
     // Results are exchanged through the disk of the operator's node. With `nodeName`, a Pod that
     // the node rejects would be created again and again.
@@ -152,15 +149,16 @@ fn pod(
         "nodeSelector": Some(&settings.node_selector).filter(|labels| !labels.is_empty()),
         "tolerations": tolerations.map_or_else(control_plane_tolerations, |own| json!(own)),
         "priorityClassName": settings.priority_class.as_ref().or(own.priority_class.as_ref()),
-        // The API server is reachable without the cluster network.
-        "hostNetwork": true,
-        "dnsPolicy": own.dns_policy.as_deref().unwrap_or("Default"),
+        "hostNetwork": is_on_host,
+        "dnsPolicy": dns_policy,
         "terminationGracePeriodSeconds": TERMINATION_GRACE_PERIOD_SECONDS,
+        // For the kubelet. The Pod does not mount it.
         "imagePullSecrets": secret.map(|name| json!([{"name": name}])),
         "securityContext": {
             "runAsNonRoot": true,
             "runAsUser": RUNNER_UID,
-            "runAsGroup": RUNNER_UID,
+            // The group of the results directory.
+            "runAsGroup": RUNNER_GID,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [container(run, defaults, settings)],
@@ -171,7 +169,7 @@ fn pod(
 fn container(run: &PreflightRun, defaults: &PodDefaults, settings: &PreflightPod) -> Value {
     let own = &defaults.own;
     let mut mounts = vec![json!({"name": "results", "mountPath": RESULTS_PATH})];
-    let mut args = vec![
+    let args = vec![
         "preflight".to_owned(),
         format!("--format={FORMAT}"),
         format!("--release-image={}", run.image),
@@ -180,19 +178,13 @@ fn container(run: &PreflightRun, defaults: &PodDefaults, settings: &PreflightPod
         format!("--run={}", run.id),
         "--log-format=json".to_owned(),
     ];
-    if defaults.has_pull_secret {
-        args.push(format!("--pull-secret={PULL_SECRET_PATH}/{PULL_SECRET_KEY}"));
-        mounts
-            .push(json!({"name": "pull-secret", "mountPath": PULL_SECRET_PATH, "readOnly": true}));
-    }
     mounts.extend(own.ca_certificates.iter().map(|(_, mount)| json!(mount)));
     json!({
         "name": DEPLOYMENT_NAME,
         "image": run.image,
         "imagePullPolicy": "IfNotPresent",
         "args": args,
-        // Proxy settings and the like apply to the target release, too.
-        "env": Some(&own.environment).filter(|variables| !variables.is_empty()),
+        "env": environment(own, settings.network),
         "resources": {
             // Small requests: Pods that are on the node already have priority.
             "requests": {"cpu": "10m", "memory": "50Mi"},
@@ -207,6 +199,20 @@ fn container(run: &PreflightRun, defaults: &PodDefaults, settings: &PreflightPod
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
     })
+}
+
+/// Variables of the container. Proxy settings and the like apply to the target release, too.
+fn environment(own: &OperatorPod, network: CheckNetwork) -> Vec<Value> {
+    // An address of the API server that the operator reaches on its node, such as a loopback
+    // address, is not reachable in the Pod network.
+    let is_usable = |variable: &&EnvVar| {
+        network == CheckNetwork::Host || !variable.name.starts_with("KUBERNETES_SERVICE_")
+    };
+    // The operator has the registry credentials and probes the images itself. A variable, because
+    // other releases ignore it.
+    let skipped = json!({"name": environment::SKIPPED_CHECKS, "value": images::NAME});
+    let own = own.environment.iter().filter(is_usable).map(|variable| json!(variable));
+    own.chain([skipped]).collect()
 }
 
 /// Tolerations of an operator without a Deployment of its own.

@@ -61,6 +61,11 @@ impl ReleaseFetcher {
         }
     }
 
+    /// Retriever with the credentials of the cluster.
+    pub(super) fn retriever(&self) -> Arc<Retriever> {
+        Arc::clone(&self.retriever)
+    }
+
     /// Stops the retrieval.
     pub(super) fn stop(&mut self) {
         self.job = None;

@@ -14,12 +14,14 @@
 //! | `fetcher` | retrieval and verification of the target release |
 //! | `run_state` | the single run in the cluster |
 //! | `deployment`, `writer` | objects of a run, their creation and removal |
+//! | `egress` | network policies of a run |
 //! | `active_run`, `monitor` | watches of a run, and the decision whether it continues |
 //! | `diagnosis` | errors of a run, from Pods and events |
 //! | `run_directory`, `results_root` | untrusted files that a run writes on the node |
 //! | `reader_roles` | verification that aggregated roles grant read access only |
 //! | [`jobs`] | Jobs that a run requests for the checks of components |
 //! | [`dry_run`] | server-side dry run of all manifests, by the operator itself |
+//! | `image_probe` | availability of the images of the target release, by the operator itself |
 //! | `result_store` | results of all targets: risks, records, events, metrics |
 //! | `condition` | the three conditions |
 
@@ -29,7 +31,9 @@ mod condition;
 mod deployment;
 mod diagnosis;
 pub mod dry_run;
+mod egress;
 mod fetcher;
+mod image_probe;
 mod inputs;
 pub mod jobs;
 mod monitor;

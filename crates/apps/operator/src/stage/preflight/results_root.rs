@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use rustix::fs::{AtFlags, Dir, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, Dir, Gid, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::run_directory::RunDirectory;
@@ -25,12 +25,7 @@ impl ResultsRoot {
         fs::create_dir_all(&self.0)?;
         let root = open_directory(&self.0)?;
         rustix::fs::mkdirat(&root, run.as_str(), Mode::RWXU)?;
-        // Without root privileges, the operator has the same user ID as the run.
-        if rustix::process::geteuid().is_root() {
-            let (user, group) = (Uid::from_raw(RUNNER_UID), Gid::from_raw(RUNNER_UID));
-            let flags = AtFlags::SYMLINK_NOFOLLOW;
-            rustix::fs::chownat(&root, run.as_str(), Some(user), Some(group), flags)?;
-        }
+        share(&root, run.as_str())?;
         self.open(run)
     }
 
@@ -56,6 +51,26 @@ impl ResultsRoot {
         let over = names(&root)?.into_iter().filter(is_over).collect();
         remove_each(over, |name| remove(&root, &name))
     }
+}
+
+/// Gives the group of runs write access to a directory. The operator stays the owner, so that a run
+/// cannot withdraw access to it, and the operator can remove its files.
+fn share(root: &OwnedFd, name: &str) -> io::Result<()> {
+    let (group, flags) = (Gid::from_raw(RUNNER_GID), AtFlags::SYMLINK_NOFOLLOW);
+    match rustix::fs::chownat(root, name, None, Some(group), flags) {
+        // A sandbox without root has a single user, so that the run is this user as well.
+        Err(Errno::INVAL) => return Ok(()),
+        // The operator is not in the group: it is a process outside of a cluster, or its Deployment
+        // is older than the group.
+        Err(Errno::PERM) => {
+            tracing::warn!(group = RUNNER_GID, "cannot share results directory with group");
+            return Ok(());
+        }
+        shared => shared?,
+    }
+    // Files of the run belong to the group of the directory.
+    let mode = Mode::RWXU | Mode::RWXG | Mode::SGID;
+    Ok(rustix::fs::chmodat(root, name, mode, AtFlags::empty())?)
 }
 
 fn open_directory(path: &Path) -> io::Result<OwnedFd> {
@@ -122,8 +137,8 @@ fn is_unlinked(parent: &OwnedFd, name: &CStr) -> io::Result<bool> {
     }
 }
 
-/// Opens a directory, even if the run removed its permissions: the operator has the same user ID or
-/// is root.
+/// Opens a directory, even if the run removed its permissions. A subdirectory that belongs to the
+/// run fails, unless the operator is root: `fairway prepare-results` takes it over at the next start.
 fn reopen(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = rustix::fs::openat(parent, name, flags | OFlags::PATH, Mode::empty())?;
@@ -135,8 +150,12 @@ fn reopen(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
 /// Name of the results file.
 pub(super) const RESULT_FILE: &str = "result.json";
 
-/// User ID of the target release. It owns its results directory.
-pub(super) const RUNNER_UID: u32 = 65532;
+/// User ID of the target release: not that of the operator (65532), of checks (65531), or of any
+/// file on the node.
+pub(super) const RUNNER_UID: u32 = 65530;
+
+/// Group ID of the target release and of results directories. The operator is a member.
+pub(super) const RUNNER_GID: u32 = 65530;
 
 #[cfg(test)]
 mod tests {
@@ -160,6 +179,22 @@ mod tests {
         assert!(root.open(&run("2")).is_ok());
         root.remove_others(None).unwrap();
         assert!(root.open(&run("2")).is_err());
+    }
+
+    #[test]
+    fn make_shares_directory_with_group_of_runs() {
+        use std::os::unix::fs::MetadataExt as _;
+        let temporary = tempfile::tempdir().unwrap();
+        ResultsRoot::new(temporary.path()).make(&run("1")).unwrap();
+        let found = fs::metadata(temporary.path().join(run("1").as_str())).unwrap();
+        let owner = rustix::process::geteuid();
+        assert_eq!(found.uid(), owner.as_raw(), "a run must not own it");
+        let (mode, group) = (found.mode() & 0o7777, found.gid());
+        if owner.is_root() {
+            assert_eq!((mode, group), (0o2770, RUNNER_GID));
+        } else {
+            assert_eq!(mode & 0o007, 0);
+        }
     }
 
     #[test]

@@ -86,7 +86,8 @@ impl RunContext {
         let directory = blocking(|| self.root().open(&run.id))?;
         tracing::info!(run = %run.id, version = run.version, "preflight resumed");
         let namespace = self.placement.namespace.clone();
-        let work = self.writer.clone().resume(run.clone(), namespace, directory).boxed();
+        let egress = self.settings.egress.clone();
+        let work = self.writer.clone().resume(run.clone(), namespace, egress, directory).boxed();
         Ok(RunState::Starting(Box::new(StartingRun { run, timeouts, work })))
     }
 

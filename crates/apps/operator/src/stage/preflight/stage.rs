@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairway_api::ClusterVersion;
 use fairway_api::cluster_version::Release;
+use fairway_findings::images;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::attempt::Attempt;
 use super::condition::{self, ConditionInput, Phase, TargetName};
-use super::deployment::PreflightRun;
+use super::deployment::{PreflightRun, RunId};
 use super::diagnosis::PreflightError;
-use super::dry_run::periodic::{self, DryRunInput, PeriodicDryRun};
+use super::dry_run;
+use super::dry_run::periodic::{self, DryRunInput, PeriodicCheck, PeriodicDryRun};
 use super::fetcher::{FetchedRelease, ReleaseFetcher};
+use super::image_probe::{self, PeriodicImageProbe};
 use super::inputs::{Inputs, PreflightPlacement, View};
 use super::monitor::RunEnd;
 use super::reader_roles;
@@ -20,14 +24,16 @@ use super::request::{
     PreflightRequest, RequestContext, RequestedRelease, request, requests_other_release,
 };
 use super::result_store::{PersistentResults, ResultStore};
+use super::results_root::ResultsRoot;
 use super::run_state::{RunContext, RunState, StartFailure};
 use super::writer::PreflightWriter;
 use super::{Preflight, PreflightOutcome};
+use crate::cluster::{Objects, only};
 use crate::event;
 use crate::metrics;
 use crate::own_release::OwnRelease;
 use crate::records;
-use crate::settings::PreflightSettings;
+use crate::settings::{OnUpdate, PreflightSettings};
 use crate::stage::updates::same_content;
 
 /// Processes preflight requests until the receiver of the output is gone.
@@ -41,8 +47,11 @@ pub async fn run(
 ) {
     let (PreflightWriter { client, leadership }, namespace) =
         (writer.clone(), placement.namespace.clone());
+    // A leftover run must not depend on other requests that may fail, such as those for records.
+    let leftovers =
+        remove_leftovers(inputs.cluster_version.clone(), &placement, &settings, &writer);
     let found = tokio::select! {
-        found = writer.list_records(&namespace) => found,
+        (found, ()) = async { tokio::join!(writer.list_records(&namespace), leftovers) } => found,
         () = out.closed() => return,
     };
     let (announcer, announce) = event::event_recorder(client.clone(), leadership.clone());
@@ -55,12 +64,13 @@ pub async fn run(
             if let Some(view) = inputs.snapshot() {
                 publish(stage.decide(&view), &out);
             }
-            // All branches are cancellation-safe: the work of `fetcher`, `dry_runs` and `state` is
-            // stored in `stage`, and the next iteration continues it.
+            // All branches are cancellation-safe: the work of `fetcher`, `dry_runs`, `image_probes`
+            // and `state` is stored in `stage`, and the next iteration continues it.
             tokio::select! {
                 open = inputs.changed() => if !open { return },
                 () = stage.fetcher.step() => {}
-                () = run_dry_runs(&mut stage.dry_runs) => stage.record_results_again(),
+                () = step(&mut stage.dry_runs) => stage.record_results_again(),
+                () = step(&mut stage.image_probes) => stage.record_results_again(),
                 failed = stage.context.step(&mut stage.state) => stage.record_start_failure(failed),
                 () = stage.results.changed() => {}
                 () = out.closed() => return,
@@ -74,9 +84,31 @@ pub async fn run(
     }
 }
 
-async fn run_dry_runs(dry_runs: &mut Option<PeriodicDryRun>) {
-    match dry_runs {
-        Some(dry_runs) => dry_runs.step().await,
+/// Removes a run that a previous operator process left and that is not requested any more.
+async fn remove_leftovers(
+    mut cluster_version: watch::Receiver<Option<Objects<ClusterVersion>>>,
+    placement: &PreflightPlacement,
+    settings: &PreflightSettings,
+    writer: &PreflightWriter,
+) {
+    let version = match cluster_version.wait_for(|seen| only(seen.as_ref()).is_some()).await {
+        Ok(seen) => only(seen.as_ref()).cloned(),
+        Err(_) => None,
+    };
+    let Some(version) = version else { return };
+    let may_be_requested = version.spec.desired_update.as_ref().is_some_and(|update| {
+        update.mode.is_some() || settings.on_update != OnUpdate::Off && update.is_update()
+    });
+    let namespace = placement.namespace.clone();
+    if !may_be_requested && writer.has_run(&namespace).await {
+        tracing::info!("removing preflight that is not requested");
+        writer.clone().clear(namespace, ResultsRoot::new(&settings.results.here)).await;
+    }
+}
+
+async fn step<I: PartialEq>(check: &mut Option<PeriodicCheck<I>>) {
+    match check {
+        Some(check) => check.step().await,
         None => std::future::pending().await,
     }
 }
@@ -103,6 +135,7 @@ struct Stage {
     /// State of the current request.
     attempt: Option<Attempt>,
     dry_runs: Option<PeriodicDryRun>,
+    image_probes: Option<PeriodicImageProbe>,
     results: PersistentResults,
 }
 
@@ -116,6 +149,7 @@ impl Stage {
             resumes: true,
             attempt: None,
             dry_runs: None,
+            image_probes: None,
             results,
         }
     }
@@ -141,7 +175,9 @@ impl Stage {
             && let Some(mut document) = active.take_update()
         {
             let its = self.dry_runs.as_ref().filter(|it| it.belongs_to(&active.run.id));
-            PeriodicDryRun::add_results(&mut document, its);
+            PeriodicDryRun::add_results(dry_run::NAME, &mut document, its);
+            let its = self.image_probes.as_ref().filter(|it| it.belongs_to(&active.run.id));
+            PeriodicImageProbe::add_results(images::NAME, &mut document, its);
             self.results.record(&active.run.image, document, fairway_clock::now());
         }
     }
@@ -157,10 +193,14 @@ impl Stage {
     /// Starts the dry run of a run, or updates its input.
     fn update_dry_run(&mut self, view: &View, ready: Option<&FetchedRelease>) {
         let RunState::Active(active) = &mut self.state else {
-            self.dry_runs = None;
+            (self.dry_runs, self.image_probes) = (None, None);
             return;
         };
         let id = active.run.id.clone();
+        if let Some(ready) = ready {
+            self.update_image_probes(view, &id, ready);
+        }
+        let RunState::Active(active) = &mut self.state else { return };
         let (Some(ready), Some(surroundings)) = (ready, &view.surroundings) else { return };
         let (cluster_version, selection) =
             (&view.cluster_version, &self.context.placement.selection);
@@ -182,6 +222,27 @@ impl Stage {
         }
         let (client, target) = (self.context.writer.client.clone(), Arc::clone(&ready.content));
         self.dry_runs = Some(PeriodicDryRun::begin(client, id, target, input));
+    }
+
+    /// Starts the probes of the images of a run, or updates their input.
+    fn update_image_probes(&mut self, view: &View, id: &RunId, ready: &FetchedRelease) {
+        match self.image_probes.as_mut().filter(|probes| probes.belongs_to(id)) {
+            Some(probes) => {
+                if probes.set_input(view.ways.clone()) {
+                    self.record_results_again();
+                    self.record_results();
+                }
+            }
+            None => {
+                self.image_probes = Some(image_probe::begin(
+                    self.fetcher.retriever(),
+                    id.clone(),
+                    Arc::clone(&ready.content),
+                    ready.release.image.clone(),
+                    view.ways.clone(),
+                ));
+            }
+        }
     }
 
     fn request(&self, view: &View) -> PreflightRequest {
@@ -359,7 +420,8 @@ impl Stage {
         };
         if attempt.end.is_none() {
             active.monitor.set_timeouts(attempt.timeouts(&self.context.settings), attempt.began);
-            let has_dry_run = self.dry_runs.as_ref().is_some_and(PeriodicDryRun::has_result);
+            let has_dry_run = self.dry_runs.as_ref().is_some_and(PeriodicDryRun::has_result)
+                && self.image_probes.as_ref().is_some_and(PeriodicImageProbe::has_result);
             attempt.record_run(active.monitor.end(fairway_clock::now(), has_dry_run));
             let end = attempt.end.as_ref()?;
             self.results.end(&active.run.image, end, fairway_clock::now());

@@ -6,18 +6,20 @@ use fairway_api::reason::preflight_failed;
 use fairway_backoff::Backoff;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Pod, Secret, Service};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource as _};
 use tokio::time::{Instant, timeout};
 
 use super::deployment::{self, DEPLOYMENT_NAME, PULL_SECRET_KEY, PreflightRun};
 use super::deployment::{OperatorPod, PodDefaults};
 use super::diagnosis::{PreflightError, creation_error};
+use super::egress::Destination;
 use super::results_root::ResultsRoot;
 use super::run_directory::RunDirectory;
-use super::{jobs, result_store};
+use super::{egress, jobs, result_store};
 use crate::election::Leadership;
 use crate::names::OPERATOR;
 use crate::settings::PreflightSettings;
@@ -26,6 +28,9 @@ use crate::text;
 
 /// Namespace and name of the cluster's pull secret.
 const PULL_SECRET: (&str, &str) = ("openshift-config", "pull-secret");
+
+/// Field manager of server-side apply.
+pub(super) const FIELD_MANAGER: &str = "fairway-preflight";
 
 /// Timeout of one request to the API server.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -96,6 +101,13 @@ impl PreflightWriter {
                 }
             }
         }
+    }
+
+    /// Whether the Deployment of a run exists. An error counts as none: the stage looks for it
+    /// again.
+    pub(super) async fn has_run(&self, namespace: &str) -> bool {
+        let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
+        matches!(in_time(deployments.get_metadata_opt(DEPLOYMENT_NAME)).await, Ok(Some(_)))
     }
 
     /// Removes all runs from the cluster, and their directories from this node.
@@ -191,34 +203,80 @@ impl PreflightWriter {
         let deployment = deployment::deployment(run, namespace, results, &defaults, &settings.pod)
             .map_err(kube::Error::SerdeError)?;
         let created = self.write(deployments.create(&PostParams::default(), &deployment)).await?;
+        self.allow_egress_of_runner(run, namespace, &created, &settings.egress).await?;
         match secret {
             Some(bytes) => self.create_pull_secret(run, namespace, &created, bytes).await,
             None => Ok(()),
         }
     }
 
+    /// Lets the target release reach the API server, DNS and the configured destinations. The
+    /// Deployment owns the policy.
+    async fn allow_egress_of_runner(
+        &self,
+        run: &PreflightRun,
+        namespace: &str,
+        owner: &Deployment,
+        allowed: &[String],
+    ) -> Result<(), RequestError> {
+        let api_server = self.api_server().await?;
+        let mut policy = egress::runner_policy(run, namespace, &api_server, allowed)
+            .map_err(kube::Error::SerdeError)?;
+        policy.metadata.owner_references = owner.owner_ref(&()).map(|owner| vec![owner]);
+        self.apply_policy(&policy, namespace).await
+    }
+
+    /// Addresses of the API server.
+    pub(super) async fn api_server(&self) -> Result<Vec<Destination>, RequestError> {
+        let (namespace, name) = egress::API_SERVER;
+        let services: Api<Service> = Api::namespaced(self.client.clone(), namespace);
+        let endpoints: Api<Endpoints> = Api::namespaced(self.client.clone(), namespace);
+        let service = in_time(services.get_opt(name)).await?;
+        let endpoints = in_time(endpoints.get_opt(name)).await?;
+        Ok(egress::api_server(service.as_ref(), endpoints.as_ref()))
+    }
+
+    /// Applies a network policy.
+    pub(super) async fn apply_policy(
+        &self,
+        policy: &NetworkPolicy,
+        namespace: &str,
+    ) -> Result<(), RequestError> {
+        let policies: Api<NetworkPolicy> = Api::namespaced(self.client.clone(), namespace);
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let patch = Patch::Apply(policy);
+        self.write(policies.patch(egress::NAME, &parameters, &patch)).await.map(drop)
+    }
+
     /// Resumes a run of a previous operator process, which may have stopped before it created the
-    /// pull secret.
+    /// network policy or the pull secret.
     pub(super) async fn resume(
         self,
         run: PreflightRun,
         namespace: String,
+        egress: Vec<String>,
         directory: RunDirectory,
     ) -> Result<RunDirectory, PreflightError> {
-        match Box::pin(self.complete_run(&run, &namespace)).await {
+        match Box::pin(self.complete_run(&run, &namespace, &egress)).await {
             Ok(()) => Ok(directory),
             Err(error) => Err(creation_error(&text::chain(&error))),
         }
     }
 
-    async fn complete_run(&self, run: &PreflightRun, namespace: &str) -> Result<(), RequestError> {
+    async fn complete_run(
+        &self,
+        run: &PreflightRun,
+        namespace: &str,
+        egress: &[String],
+    ) -> Result<(), RequestError> {
         let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
-        let found = in_time(deployments.get_opt(DEPLOYMENT_NAME)).await?;
-        match (found, self.pull_secret().await?) {
-            (Some(found), Some(bytes)) => {
-                self.create_pull_secret(run, namespace, &found, bytes).await
-            }
-            _ => Ok(()),
+        let Some(found) = in_time(deployments.get_opt(DEPLOYMENT_NAME)).await? else {
+            return Ok(());
+        };
+        self.allow_egress_of_runner(run, namespace, &found, egress).await?;
+        match self.pull_secret().await? {
+            Some(bytes) => self.create_pull_secret(run, namespace, &found, bytes).await,
+            None => Ok(()),
         }
     }
 

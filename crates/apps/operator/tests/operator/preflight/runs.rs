@@ -127,6 +127,26 @@ async fn request_with_signature_replaces_forced_run() -> Result<()> {
 }
 
 #[tokio::test]
+async fn leftover_run_is_removed_although_records_are_unreadable() -> Result<()> {
+    let mut stage = PreflightStage::new().await?;
+    let image = stage.release("5.1.0")?;
+    stage.request(&image).await?;
+    stage.until_run(&image, "5.1.0").await?;
+    stage.stop();
+    stage.set_desired_update(None).await?;
+    // Only a sandbox injects faults.
+    if !stage.refuse_records() {
+        return Ok(());
+    }
+    stage.start("node-1")?;
+    wait::until("the removal of the run", async || {
+        let left = stage.deployments().list(&ListParams::default()).await?.items;
+        Ok((left.is_empty() && stage.directories()?.is_empty()).then_some(()))
+    })
+    .await
+}
+
+#[tokio::test]
 async fn restarted_operator_without_release_has_incomplete_results() -> Result<()> {
     let mut stage = PreflightStage::new().await?;
     let image = stage.release("5.1.0")?;

@@ -20,6 +20,7 @@ use fairway_operator::stage::preflight::{
 };
 use fairway_operator::stage::updates::Updates;
 use fairway_release::inclusion::DEFAULT_PROFILE;
+use fairway_sandbox::faults::Fault;
 use fairway_testkit::releases::TestRelease;
 use fairway_testkit::wait::DEFAULT_TIMEOUT;
 use fairway_testkit::{TestCluster, TestNamespace, objects, wait};
@@ -151,6 +152,13 @@ impl PreflightStage {
             tokio::spawn(run(inputs, placement, self.settings.clone(), writer, metrics, out));
         self.running = Some(Running { preflight, task, _term: term });
         Ok(())
+    }
+
+    /// Refuses to list stored results from now on. Returns whether the cluster can.
+    pub(crate) fn refuse_records(&self) -> bool {
+        let Some(sandbox) = self.cluster.fault_injection() else { return false };
+        sandbox.faults().add(Fault::refuse(403).verb("list").resource("configmaps"));
+        true
     }
 
     /// Aborts the stage.

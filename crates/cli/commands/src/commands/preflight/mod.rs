@@ -57,7 +57,8 @@ async fn run_checks(args: &PreflightArgs) -> anyhow::Result<ExitStatus> {
     let settings = settings(args, run.clone(), image(args)?.to_owned(), source.clone())?;
     let places = MonitorPaths { payload: started.payload.clone(), results: results.clone() };
     let client = operator::client(args.cluster.kubeconfig.as_deref()).await?;
-    let checks = checks::all(&settings.images);
+    let mut checks = checks::all(&settings.images);
+    checks.retain(|check| !started.skip_checks.iter().any(|name| name == check.name()));
     let ended = monitor(client, &settings, &target(args), checks, &places, stop).await;
     ended.map_err(advise)?;
     Ok(ExitStatus::Success)

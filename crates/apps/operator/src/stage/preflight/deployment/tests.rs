@@ -1,4 +1,4 @@
-use fairway_install::manifests::own_manifests;
+use fairway_install::manifests::{openshift_manifests, own_manifests};
 use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
@@ -46,6 +46,33 @@ fn deployment_runs_beside_operator_read_only() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
 }
 
+/// A document of the manifests with this kind and name.
+fn manifest(
+    manifests: impl IntoIterator<Item = (String, String)>,
+    kind: &str,
+    name: &str,
+) -> Value {
+    let texts = manifests.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n---\n");
+    let documents: Vec<Value> = texts
+        .split("\n---\n")
+        .filter_map(|text| fairway_api::read::document("manifest", text.as_bytes()).ok())
+        .collect();
+    let is_it = |it: &Value| it["kind"] == kind && it["metadata"]["name"] == name;
+    documents.into_iter().find(is_it).expect("a manifest")
+}
+
+#[test]
+fn manifests_match_user_and_group_of_runs() {
+    let constraints =
+        manifest(openshift_manifests(), "SecurityContextConstraints", "fairway-preflight-runner");
+    assert_eq!(constraints["runAsUser"]["uid"], RUNNER_UID);
+    assert_eq!(constraints["allowHostNetwork"], false);
+    let operator = manifest(own_manifests(), "Deployment", "cluster-version-operator");
+    let context = &operator["spec"]["template"]["spec"]["securityContext"];
+    assert_eq!(context["supplementalGroups"], json!([RUNNER_GID]));
+    assert_ne!(context["runAsUser"], RUNNER_UID, "a run must not be the user of the operator");
+}
+
 #[test]
 fn deployment_without_operator_deployment_has_defaults() {
     let pod = pod_of(made(&PodDefaults::default(), &PreflightPod::default()));
@@ -65,15 +92,35 @@ fn deployment_uses_pod_settings() {
         tolerations: Some(tolerations.clone()),
         node_selector: [("disk".to_owned(), "large".to_owned())].into(),
         priority_class: Some("low".to_owned()),
+        network: CheckNetwork::Host,
     };
     let defaults = PodDefaults { own: own(), has_pull_secret: false };
     let pod = pod_of(made(&defaults, &limits));
+    assert_eq!((pod.host_network, pod.dns_policy.as_deref()), (Some(true), Some("Default")));
     assert_eq!(pod.tolerations, Some(tolerations));
     assert_eq!(pod.priority_class_name.as_deref(), Some("low"));
     assert_eq!(pod.node_selector, Some(limits.node_selector.clone()));
     let resources = pod.containers[0].resources.as_ref().unwrap().limits.as_ref().unwrap();
     assert_eq!(resources["memory"], Quantity("1Gi".to_owned()));
     assert_eq!(resources["cpu"], Quantity("2".to_owned()));
+}
+
+#[test]
+fn deployment_in_pod_network_ignores_api_server_address_of_node() {
+    let variable = |name: &str| EnvVar { name: name.to_owned(), ..EnvVar::default() };
+    let environment = ["HTTPS_PROXY", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
+    let environment = environment.map(variable).to_vec();
+    let own = OperatorPod { environment, ..OperatorPod::default() };
+    let defaults = PodDefaults { own, has_pull_secret: true };
+    let names = |network| {
+        let pod = pod_of(made(&defaults, &PreflightPod { network, ..PreflightPod::default() }));
+        assert!(!serde_json::to_string(&pod.volumes).unwrap().contains("ecret"), "{pod:?}");
+        let container = pod.containers.into_iter().next().unwrap();
+        container.env.unwrap().into_iter().map(|variable| variable.name).collect::<Vec<_>>()
+    };
+    let skipped = "FAIRWAY_PREFLIGHT_SKIPPED_CHECKS";
+    assert_eq!(names(CheckNetwork::Pod), ["HTTPS_PROXY", skipped]);
+    assert_eq!(names(CheckNetwork::Host).len(), 4);
 }
 
 #[test]

@@ -28,7 +28,7 @@ use fairway_release::{Manifest, with_zero_values};
 use kube::Client;
 use tokio::time::Instant;
 
-use self::report::NAME;
+pub(super) use self::report::NAME;
 use self::report::Tally;
 use self::verdict::{ObjectVerdict, ReleaseContents};
 use crate::apply::{ApplyContext, DryRun};

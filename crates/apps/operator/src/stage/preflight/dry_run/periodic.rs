@@ -1,4 +1,5 @@
-//! Repetition of the dry run while a preflight run exists.
+//! Repetition of checks that the operator runs itself while a preflight run exists: the dry run and
+//! the availability of images.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,21 +15,21 @@ use futures::future::BoxFuture;
 use kube::{Client, ResourceExt as _};
 use tokio::time::Instant;
 
-use super::{DryRunSettings, DryRunTarget, NAME, dry_run};
+use super::{DryRunSettings, DryRunTarget, dry_run};
 use crate::apply::{ApplyContext, Owner};
 use crate::settings::SelectionSettings;
 use crate::stage::preflight::deployment::RunId;
 use crate::stage::preflight::inputs::ManifestContext;
 use crate::stage::target::selection;
 
-/// Interval between dry runs, plus jitter of up to 10 %. Objects, quotas and policies change
-/// without an event to the operator.
+/// Interval between executions, plus jitter of up to 10 %. Objects, quotas, policies and registries
+/// change without an event to the operator.
 const INTERVAL: Duration = Duration::from_hours(1);
 
-/// Delay after a dry run without a result. A restarting API server is back by then.
+/// Delay after an execution without a result. A restarting API server is back by then.
 const RETRY_INTERVAL: Duration = Duration::from_mins(5);
 
-/// Minimum time between dry runs, however often the input changes.
+/// Minimum time between executions, however often the input changes.
 const MIN_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Input of a dry run. A change starts another one.
@@ -40,24 +41,29 @@ pub(in crate::stage::preflight) struct DryRunInput {
     pub(in crate::stage::preflight) context: ApplyContext,
 }
 
-/// Report and findings of a dry run.
-type DryRunResult = (CheckReport, Vec<Finding>);
+/// Report and findings of a check.
+type CheckResult = (CheckReport, Vec<Finding>);
 
-/// Starts a dry run. Tests replace it.
-type DryRunFn = Box<dyn Fn(Arc<DryRunInput>) -> BoxFuture<'static, DryRunResult> + Send>;
+/// Starts a check. Tests replace it.
+pub(in crate::stage::preflight) type CheckFn<I> =
+    Box<dyn Fn(Arc<I>) -> BoxFuture<'static, CheckResult> + Send>;
 
-/// Dry runs that belong to one preflight run: one at its start, then periodically.
-pub(in crate::stage::preflight) struct PeriodicDryRun {
+/// Dry runs that belong to one preflight run.
+pub(in crate::stage::preflight) type PeriodicDryRun = PeriodicCheck<DryRunInput>;
+
+/// A check of the operator that belongs to one preflight run: executed at its start, then
+/// periodically.
+pub(in crate::stage::preflight) struct PeriodicCheck<I> {
     run: RunId,
-    run_once: DryRunFn,
-    /// Input of the next dry run.
-    input: Arc<DryRunInput>,
-    running: Option<(Arc<DryRunInput>, BoxFuture<'static, DryRunResult>)>,
-    /// Input and result of the last dry run.
-    last: Option<(Arc<DryRunInput>, DryRunResult)>,
-    /// Start of the last dry run.
+    run_once: CheckFn<I>,
+    /// Input of the next execution.
+    input: Arc<I>,
+    running: Option<(Arc<I>, BoxFuture<'static, CheckResult>)>,
+    /// Input and result of the last execution.
+    last: Option<(Arc<I>, CheckResult)>,
+    /// Start of the last execution.
     last_start: Instant,
-    /// Start of the next dry run.
+    /// Start of the next execution.
     next_start: Instant,
 }
 
@@ -71,11 +77,14 @@ impl PeriodicDryRun {
     ) -> Self {
         let run_once =
             move |input| dry_run_once(client.clone(), Arc::clone(&target), input).boxed();
-        Self::on(Box::new(run_once), run, input, Instant::now())
+        Self::on(Box::new(run_once), run, input)
     }
+}
 
-    fn on(run_once: DryRunFn, run: RunId, input: DryRunInput, now: Instant) -> Self {
-        let input = Arc::new(input);
+impl<I: PartialEq> PeriodicCheck<I> {
+    /// Starts the first execution.
+    pub(in crate::stage::preflight) fn on(run_once: CheckFn<I>, run: RunId, input: I) -> Self {
+        let (input, now) = (Arc::new(input), Instant::now());
         let running = Some((Arc::clone(&input), run_once(Arc::clone(&input))));
         Self { run, run_once, input, running, last: None, last_start: now, next_start: now }
     }
@@ -84,13 +93,13 @@ impl PeriodicDryRun {
         self.run == *run
     }
 
-    /// Whether a dry run has completed.
+    /// Whether an execution has completed.
     pub(in crate::stage::preflight) fn has_result(&self) -> bool {
         self.last.is_some()
     }
 
     /// Sets the input. Returns whether it changed.
-    pub(in crate::stage::preflight) fn set_input(&mut self, input: DryRunInput) -> bool {
+    pub(in crate::stage::preflight) fn set_input(&mut self, input: I) -> bool {
         if *self.input == input {
             return false;
         }
@@ -116,21 +125,22 @@ impl PeriodicDryRun {
         }
     }
 
-    /// Replaces reports about the dry run with its own result; the target release cannot report it.
-    /// The first pass includes the dry run: without a result the pass is still in progress, and
+    /// Replaces reports about the check with its own result; the target release cannot report it.
+    /// The first pass includes the check: without a result the pass is still in progress, and
     /// earlier findings remain.
     pub(in crate::stage::preflight) fn add_results(
+        name: &str,
         document: &mut Document,
-        rehearsal: Option<&Self>,
+        check: Option<&Self>,
     ) {
-        document.checks.retain(|check| check.name != NAME);
-        document.risks.retain(|found| found.check != NAME);
-        let last = rehearsal.and_then(|it| Some((&it.input, it.last.as_ref()?)));
+        document.checks.retain(|check| check.name != name);
+        document.risks.retain(|found| found.check != name);
+        let last = check.and_then(|it| Some((&it.input, it.last.as_ref()?)));
         if let Some((input, (tried, (report, findings)))) = last {
             document.checks.push(CheckReport { stale: tried != input, ..report.clone() });
             document.risks.extend(findings.iter().cloned());
         } else {
-            document.checks.push(running());
+            document.checks.push(running(name));
             if document.execution_status == ExecutionStatus::Completed {
                 document.execution_status = ExecutionStatus::Running;
             }
@@ -143,14 +153,14 @@ async fn dry_run_once(
     client: Client,
     target: Arc<Release>,
     input: Arc<DryRunInput>,
-) -> DryRunResult {
+) -> CheckResult {
     let version = target.metadata.version.to_string();
     let DryRunInput { filter, context } = &*input;
     let trial = DryRunTarget { version: &version, manifests: &target.manifests, filter, context };
     dry_run(client, &trial, DryRunSettings::default(), |_, _| {}).await
 }
 
-/// Delay until the next dry run.
+/// Delay until the next execution.
 fn delay(report: &CheckReport, is_current: bool) -> Duration {
     match report.status.has_result() {
         _ if !is_current => MIN_INTERVAL,
@@ -159,9 +169,9 @@ fn delay(report: &CheckReport, is_current: bool) -> Duration {
     }
 }
 
-fn running() -> CheckReport {
+fn running(name: &str) -> CheckReport {
     CheckReport {
-        name: NAME.to_owned(),
+        name: name.to_owned(),
         kind: CheckKind::BuiltIn,
         status: CheckStatus::Running,
         ..CheckReport::default()
@@ -200,6 +210,7 @@ pub(in crate::stage::preflight) fn context(
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use super::super::NAME;
     use super::*;
 
     fn document() -> Document {
@@ -215,11 +226,11 @@ mod tests {
         let run_once = move |_| {
             counter.fetch_add(1, Ordering::SeqCst);
             let finding = Finding { name: "ManifestDenied".to_owned(), ..Finding::default() };
-            let report = CheckReport { status, ..running() };
+            let report = CheckReport { status, ..running(NAME) };
             futures::future::ready((report, vec![finding])).boxed()
         };
         let run = RunId::random().unwrap();
-        (PeriodicDryRun::on(Box::new(run_once), run, DryRunInput::default(), Instant::now()), count)
+        (PeriodicDryRun::on(Box::new(run_once), run, DryRunInput::default()), count)
     }
 
     /// An input with another filter.
@@ -232,18 +243,18 @@ mod tests {
     /// Whether the report is stale.
     fn is_stale(dry_runs: &PeriodicDryRun) -> bool {
         let mut document = document();
-        PeriodicDryRun::add_results(&mut document, Some(dry_runs));
+        PeriodicDryRun::add_results(NAME, &mut document, Some(dry_runs));
         document.checks[0].stale
     }
 
     #[tokio::test]
     async fn add_results_without_dry_run_keeps_pass_running() {
-        let run_once: DryRunFn = Box::new(|_| futures::future::pending().boxed());
+        let run_once: CheckFn<DryRunInput> = Box::new(|_| futures::future::pending().boxed());
         let run = RunId::random().unwrap();
-        let running = PeriodicDryRun::on(run_once, run, DryRunInput::default(), Instant::now());
+        let running = PeriodicDryRun::on(run_once, run, DryRunInput::default());
         for dry_runs in [Some(&running), None] {
             let mut document = document();
-            PeriodicDryRun::add_results(&mut document, dry_runs);
+            PeriodicDryRun::add_results(NAME, &mut document, dry_runs);
             assert_eq!(document.execution_status, ExecutionStatus::Running);
             assert_eq!(document.checks[0].status, CheckStatus::Running);
         }
@@ -252,10 +263,10 @@ mod tests {
     #[test]
     fn add_results_replaces_reports_of_target_release() {
         let mut document = document();
-        document.checks.push(CheckReport { status: CheckStatus::Passed, ..running() });
+        document.checks.push(CheckReport { status: CheckStatus::Passed, ..running(NAME) });
         let check = NAME.to_owned();
         document.risks.push(Finding { check, ..Finding::default() });
-        PeriodicDryRun::add_results(&mut document, None);
+        PeriodicDryRun::add_results(NAME, &mut document, None);
         let checks: Vec<_> = document.checks.iter().map(|it| (&*it.name, it.status)).collect();
         assert_eq!(checks[0], ("dry-run", CheckStatus::Running), "{checks:?}");
         assert_eq!((checks.len(), document.risks.len()), (2, 0));
@@ -266,7 +277,7 @@ mod tests {
         let (mut dry_runs, _) = counted(CheckStatus::Found);
         dry_runs.step().await;
         let mut document = document();
-        PeriodicDryRun::add_results(&mut document, Some(&dry_runs));
+        PeriodicDryRun::add_results(NAME, &mut document, Some(&dry_runs));
         assert_eq!(document.execution_status, ExecutionStatus::Completed);
         let names: Vec<&str> = document.checks.iter().map(|check| check.name.as_str()).collect();
         assert_eq!((names, document.risks.len()), (vec!["dry-run", "nodes"], 1));

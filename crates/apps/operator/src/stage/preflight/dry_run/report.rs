@@ -8,7 +8,7 @@ use fairway_release::ObjectId;
 use super::verdict::{ObjectVerdict, Refusal};
 
 /// Name of the check.
-pub(super) const NAME: &str = "dry-run";
+pub(in crate::stage::preflight) const NAME: &str = "dry-run";
 
 /// Maximum number of objects that a message names.
 const MAX_NAMED: usize = 5;

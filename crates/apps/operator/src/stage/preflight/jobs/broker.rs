@@ -54,7 +54,7 @@ impl JobBroker {
         let (out, answers) = watch::channel(JobAnswers::default());
         let job_parameters = job_parameters(run, settings);
         let network = job_parameters.network;
-        let jobs = Jobs::new(writer.clone(), job_parameters);
+        let jobs = Jobs::new(writer.clone(), job_parameters).with_egress(settings.egress.clone());
         let (release, checks) = watch::channel(None);
         let reconcile = jobs.follow(receiver, checks, out).boxed();
         let secrets = settings.grant_secrets.then(|| run.secrets.clone());

@@ -22,6 +22,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::egress;
 use super::writer::{PreflightWriter, RequestError, pull_secret_copy};
 use changes::{JobChanges, JobRateLimit};
 use objects::ObjectKey;
@@ -46,6 +47,10 @@ pub struct Jobs {
     may_have_orphans: bool,
     /// Content of the pull secret that was copied for the run's Pods.
     copied_pull_secret: Option<ByteString>,
+    /// Destinations that checks reach in addition to the API server and DNS, as CIDRs.
+    egress: Vec<String>,
+    /// Whether the network policy of the run exists.
+    has_egress_policy: bool,
 }
 
 /// State of a requested Job and the objects created for it.
@@ -60,9 +65,23 @@ impl Jobs {
     /// Jobs of a run. Existing Jobs are adopted when they are requested.
     pub fn new(writer: PreflightWriter, run: vet::RunParameters) -> Self {
         let rate_limit = JobRateLimit::new(fairway_clock::now());
-        let (known, to_remove) = (BTreeMap::new(), Vec::new());
-        let (may_have_orphans, copied_pull_secret) = (true, None);
-        Self { run, writer, rate_limit, known, to_remove, may_have_orphans, copied_pull_secret }
+        Self {
+            run,
+            writer,
+            rate_limit,
+            known: BTreeMap::new(),
+            to_remove: Vec::new(),
+            may_have_orphans: true,
+            copied_pull_secret: None,
+            egress: Vec::new(),
+            has_egress_policy: false,
+        }
+    }
+
+    /// Lets checks reach further destinations, as CIDRs.
+    #[must_use]
+    pub fn with_egress(self, egress: Vec<String>) -> Self {
+        Self { egress, ..self }
     }
 
     /// Creates new Jobs, removes those that are no longer requested, and returns the state of all.
@@ -157,12 +176,16 @@ impl Jobs {
         if let Err((state, why)) = release.verify(request) {
             return Ok(JobRecord::without_job(request, state, why));
         }
-        if let Err(error) = self.copy_pull_secret().await {
+        let now = fairway_clock::now();
+        // Refused before anything is created for the run.
+        if let Err(refusal) = vet::plan(request, &self.run, release.policy(), now) {
+            return Ok(JobRecord::without_job(request, refusal.state(), refusal.to_string()));
+        }
+        if let Err(error) = self.prepare().await {
             let error = ObjectError::from(error);
             let why = error.refusal().ok_or(error)?;
             return Ok(JobRecord::without_job(request, JobState::NotCreated, why));
         }
-        let now = fairway_clock::now();
         let CheckObjects { access, job } =
             match vet::plan(request, &self.run, release.policy(), now) {
                 Ok(plan) => plan,
@@ -191,6 +214,26 @@ impl Jobs {
         Ok(JobRecord { check, state, message: String::new(), objects: created })
     }
 
+    /// Creates what all Jobs of the run share.
+    async fn prepare(&mut self) -> Result<(), RequestError> {
+        if !self.has_egress_policy {
+            let (labels, api_server) = (self.shared_labels(), self.writer.api_server().await?);
+            let policy = egress::check_policy(&labels, &api_server, &self.egress)
+                .map_err(kube::Error::SerdeError)?;
+            self.writer.apply_policy(&policy, vet::NAMESPACE).await?;
+            self.has_egress_policy = true;
+        }
+        self.copy_pull_secret().await
+    }
+
+    /// Labels of objects that all Jobs of the run share.
+    fn shared_labels(&self) -> BTreeMap<String, String> {
+        let vet::RunParameters { id, by, target_version, .. } = &self.run;
+        let mut shared = labels::of_run(id, target_version);
+        shared.insert(labels::BY.to_owned(), by.as_str().to_owned());
+        shared
+    }
+
     /// Copies the pull secret to the namespace of checks, for the kubelets. No ServiceAccount there
     /// can read it, and it is removed with the run.
     async fn copy_pull_secret(&mut self) -> Result<(), RequestError> {
@@ -198,14 +241,11 @@ impl Jobs {
         if self.copied_pull_secret.as_ref() == Some(&bytes) {
             return Ok(());
         }
-        let vet::RunParameters { id, by, target_version, .. } = &self.run;
-        let name = format!("preflight-pull-secret-{id}");
-        let mut marks = labels::of_run(id, target_version);
-        marks.insert(labels::BY.to_owned(), by.as_str().to_owned());
+        let name = format!("preflight-pull-secret-{}", self.run.id);
         let metadata = ObjectMeta {
             name: Some(name.clone()),
             namespace: Some(vet::NAMESPACE.to_owned()),
-            labels: Some(marks),
+            labels: Some(self.shared_labels()),
             ..ObjectMeta::default()
         };
         self.writer.apply_secret(&pull_secret_copy(metadata, bytes.clone())).await?;

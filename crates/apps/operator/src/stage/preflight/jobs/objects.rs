@@ -11,11 +11,8 @@ use kube::discovery::ApiResource;
 use kube::{Api, ResourceExt as _};
 use serde_json::Value;
 
-use crate::stage::preflight::writer::{PreflightWriter, RequestError, in_time};
+use crate::stage::preflight::writer::{FIELD_MANAGER, PreflightWriter, RequestError, in_time};
 use crate::text;
-
-/// Field manager of server-side apply.
-const FIELD_MANAGER: &str = "fairway-preflight";
 
 /// Why an object was not created or removed.
 #[derive(Debug, thiserror::Error)]
