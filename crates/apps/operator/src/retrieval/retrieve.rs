@@ -102,7 +102,7 @@ impl FetchConfig {
     fn options(&self, secrets: PullSecrets) -> Result<PullOptions, ProxyError> {
         Ok(PullOptions {
             secrets,
-            authorities: self.ca_bundle.clone().into_bytes(),
+            ca_bundle: self.ca_bundle.clone().into_bytes(),
             proxies: self.proxies()?,
             ..PullOptions::default()
         })
