@@ -164,7 +164,7 @@ async fn changed(profile: &mut Option<watch::Receiver<Option<TlsProfile>>>) {
     {
         return;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// CA certificates of a bundle; none without the file.
