@@ -55,8 +55,9 @@ impl ClusterVersionStatus {
     /// Version of the newest completed release. Components of a cluster may have this version until
     /// a later rollout completes.
     pub fn completed_version(&self) -> Option<Version> {
-        let completed = self.history.iter().filter(|entry| entry.state == UpdateState::Completed);
-        completed.filter_map(|entry| Version::parse(entry.version.as_deref()?).ok()).next()
+        let mut completed =
+            self.history.iter().filter(|entry| entry.state == UpdateState::Completed);
+        completed.find_map(|entry| Version::parse(entry.version.as_deref()?).ok())
     }
 }
 

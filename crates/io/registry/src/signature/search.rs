@@ -14,7 +14,7 @@ use crate::releases::printable;
 /// about a millisecond per keyring.
 const MAX_SOURCE_SIGNATURES: usize = 64;
 
-/// Checked signatures of all ConfigMaps together. Stores do not count.
+/// Checked signatures of all `ConfigMaps` together. Stores do not count.
 const MAX_CLUSTER_SIGNATURES: usize = 512;
 
 /// Source of a signature.
@@ -37,7 +37,7 @@ pub(super) struct Search<'a> {
     pending: BTreeSet<String>,
     /// Number of checked signatures.
     checked: BTreeMap<SignatureSource, usize>,
-    /// Number of checked signatures of ConfigMaps.
+    /// Number of checked signatures of `ConfigMaps`.
     cluster_checked: usize,
     /// The limit that a source has exceeded.
     exceeded: Option<usize>,
