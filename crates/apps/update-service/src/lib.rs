@@ -26,12 +26,13 @@ mod options;
 mod published;
 mod refresh;
 mod responses;
+mod saved_state;
 mod service;
 pub mod source;
 mod state;
 
 pub use fairway_http::{TlsError, TlsFiles};
-pub use options::{DEFAULT_PREFIX, ServiceLimits, ServiceOptions};
+pub use options::{DEFAULT_PREFIX, RemovedBlockPolicy, ServiceLimits, ServiceOptions};
 pub use published::{QuarantineKind, Quarantined};
 pub use responses::GraphCounts;
 pub use service::{Service, StartError};

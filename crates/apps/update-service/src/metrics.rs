@@ -61,6 +61,7 @@ pub(crate) struct Metrics {
     scrape_duration: Histogram,
     quarantined: Family<KindLabel, Gauge>,
     held: Gauge,
+    removed_blocks: Gauge,
     vanished: Counter,
     vanished_releases: Counter,
     pub(crate) connections: Gauge,
@@ -88,6 +89,7 @@ impl Metrics {
             scrape_duration: Histogram::new(SCRAPE_BUCKETS),
             quarantined: Family::default(),
             held: Gauge::default(),
+            removed_blocks: Gauge::default(),
             vanished: Counter::default(),
             vanished_releases: Counter::default(),
             connections: Gauge::default(),
@@ -118,6 +120,9 @@ impl Metrics {
         register!(own,
             "quarantined", "Quarantined files and releases" => metrics.quarantined,
             "held", "Whether new data is rejected and the previous graph is served" => metrics.held,
+            "unaccepted_removed_block_files",
+            "Files of blocked edges whose removal is not accepted; the previous graph is served"
+                => metrics.removed_blocks,
             "vanished_block_files", "Removed files of blocked edges" => metrics.vanished,
             "vanished_releases", "Releases removed from the source" => metrics.vanished_releases,
             "connections", "Open connections" => metrics.connections,
@@ -168,6 +173,7 @@ impl Metrics {
             self.quarantined.get_or_create(&KindLabel { kind: label }).set(count(found));
         }
         self.held.set(status.held.is_some().into());
+        self.removed_blocks.set(count(status.removed_blocks.len()));
         if let Some(graph) = &status.graph {
             self.final_releases.set(count(graph.counts.releases));
             self.last_refresh.set(graph.confirmed.as_second());

@@ -32,6 +32,39 @@ pub struct ServiceOptions {
     pub max_age: Duration,
     /// Limits of connections.
     pub limits: ServiceLimits,
+    /// Handling of blocked-edge files that new graph-data no longer has.
+    pub removed_blocks: RemovedBlockPolicy,
+    /// Directory of the served graph-data. A restarted service continues with it, so that a restart
+    /// does not accept removed blocked-edge files.
+    pub state_directory: Option<PathBuf>,
+}
+
+/// Handling of blocked-edge files that new graph-data no longer has. A file that moves with the same
+/// content is not removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RemovedBlockPolicy {
+    /// The new data is served.
+    #[default]
+    Accept,
+    /// The previous data is served until the removal of each file is accepted.
+    Hold {
+        /// Accepted removals: paths such as `blocked-edges/5.1.2-Risk.yaml`, or prefixes of them that
+        /// end with `*`.
+        accepted: Vec<String>,
+    },
+}
+
+impl RemovedBlockPolicy {
+    /// Whether new data without a file is served.
+    pub(crate) fn accepts(&self, file: &str) -> bool {
+        match self {
+            Self::Accept => true,
+            Self::Hold { accepted } => accepted.iter().any(|pattern| {
+                pattern == file
+                    || pattern.strip_suffix('*').is_some_and(|prefix| file.starts_with(prefix))
+            }),
+        }
+    }
 }
 
 impl ServiceOptions {
@@ -52,6 +85,8 @@ impl ServiceOptions {
             // The interval in which Cincinnati refreshes its graph.
             max_age: Duration::from_mins(1),
             limits: ServiceLimits::default(),
+            removed_blocks: RemovedBlockPolicy::default(),
+            state_directory: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Builds the published graph from the sources. Invalid new data never replaces valid old data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use fairway_graph::build::build;
 use fairway_graph::data::{self, BLOCKED_EDGES, DataFinding, GraphDataError, Severity};
@@ -9,6 +9,7 @@ use fairway_graph::{Files, GraphData, GraphProblem, ReleaseImage, releases};
 use serde::Serialize;
 
 use crate::body::{ResponseBody, compress};
+use crate::options::RemovedBlockPolicy;
 use crate::responses::{GraphCounts, Responses};
 use crate::source::SourceContent;
 
@@ -59,6 +60,22 @@ pub(crate) enum RejectedData {
     Open(Vec<DataFinding>),
     #[error("no channel contains a release")]
     Nothing,
+    #[error(
+        "new graph-data has no {} any more; restore the files, or accept the removal with \
+         --accept-removed-blocks", list_files(.0)
+    )]
+    RemovedBlocks(Vec<String>),
+}
+
+/// Files that a message lists.
+const MAX_LISTED_FILES: usize = 5;
+
+fn list_files(files: &[String]) -> String {
+    let listed = files.iter().take(MAX_LISTED_FILES).cloned().collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(MAX_LISTED_FILES) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
 }
 
 /// Builds everything that is served. `before` is the graph that is served now.
@@ -66,9 +83,16 @@ pub(crate) fn assemble(
     files: &Files,
     found: &SourceContent<Vec<ReleaseImage>>,
     before: Option<&PublishedGraph>,
+    policy: &RemovedBlockPolicy,
 ) -> Result<PublishedGraph, RejectedData> {
     let UsableData { files, data, findings } =
         usable_data(files, before.map(|before| &before.files))?;
+    let vanished = before.map_or_else(Vec::new, |before| vanished(&before.files, &files));
+    let removed: Vec<String> =
+        vanished.iter().filter(|file| !policy.accepts(file)).cloned().collect();
+    if !removed.is_empty() {
+        return Err(RejectedData::RemovedBlocks(removed));
+    }
     let (declared, declaring) = releases::declare(found.content.clone());
     let (graph, building) = build(declared, &data);
     let counts = GraphCounts::new(&graph);
@@ -85,7 +109,7 @@ pub(crate) fn assemble(
         raw_releases: found.content.len(),
         archive: ResponseBody::compressed(archive(&files)),
         quarantine: files_out.chain(releases_out.map(Quarantined::release)).collect(),
-        vanished: before.map_or_else(Vec::new, |before| vanished(&before.files, &files)),
+        vanished,
         files,
     })
 }
@@ -175,8 +199,18 @@ fn with_previous(new: &Files, before: &Files, old: &BTreeSet<&str>) -> Result<Fi
     Ok(files)
 }
 
+/// Blocked-edge files that the new files no longer have, at any path.
 fn vanished(before: &Files, now: &Files) -> Vec<String> {
-    let gone = before.below(BLOCKED_EDGES).filter(|(path, _)| now.get(path).is_none());
+    let gone: Vec<(&str, &[u8])> =
+        before.below(BLOCKED_EDGES).filter(|(path, _)| now.get(path).is_none()).collect();
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    let extension = |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_owned());
+    let now: HashSet<(Option<String>, &[u8])> =
+        now.below(BLOCKED_EDGES).map(|(path, bytes)| (extension(path), bytes)).collect();
+    let is_moved = |path: &str, bytes| now.contains(&(extension(path), bytes));
+    let gone = gone.into_iter().filter(|(path, bytes)| !is_moved(path, bytes));
     gone.map(|(path, _)| path.to_owned()).collect()
 }
 

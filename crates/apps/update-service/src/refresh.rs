@@ -12,7 +12,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::published::{PublishedGraph, assemble};
+use crate::options::RemovedBlockPolicy;
+use crate::published::{PublishedGraph, RejectedData, assemble};
+use crate::saved_state::{SavedGraphData, SavedState};
 use crate::source::{PolledSource, SourceContent, SourceError};
 use crate::state::{GraphStatus, ServiceStatus, SourceStatus, State};
 
@@ -92,9 +94,10 @@ pub(crate) async fn publish(
     mut files: watch::Receiver<ObservedSource<Files>>,
     mut releases: watch::Receiver<ObservedSource<Vec<ReleaseImage>>>,
     state: Arc<State>,
+    policy: PublicationPolicy,
     stopping: CancellationToken,
 ) {
-    let mut publisher = Publisher { state, inputs: None, status: ServiceStatus::default() };
+    let mut publisher = Publisher::new(state, policy).await;
     loop {
         let (observed_files, observed_releases) =
             (files.borrow_and_update().clone(), releases.borrow_and_update().clone());
@@ -111,19 +114,62 @@ pub(crate) async fn publish(
 /// Content of all sources.
 type Inputs = (Arc<SourceContent<Files>>, Arc<SourceContent<Vec<ReleaseImage>>>);
 
+/// Which new data is published, and what survives a restart.
+pub(crate) struct PublicationPolicy {
+    pub(crate) removed_blocks: RemovedBlockPolicy,
+    pub(crate) saved: Option<SavedState>,
+}
+
 struct Publisher {
     state: Arc<State>,
+    removed_blocks: Arc<RemovedBlockPolicy>,
+    saved: Option<SavedState>,
+    /// Graph-data from before a restart. It is published before any other data.
+    before_restart: Option<SavedGraphData>,
     /// Last input, published or rejected.
     inputs: Option<Inputs>,
     status: ServiceStatus,
 }
 
 impl Publisher {
+    async fn new(state: Arc<State>, policy: PublicationPolicy) -> Self {
+        let PublicationPolicy { removed_blocks, saved } = policy;
+        let reading = saved.clone();
+        let read = tokio::task::spawn_blocking(move || reading?.graph_data().transpose());
+        let before_restart = match read.await {
+            Ok(Some(Ok(found))) => Some(found),
+            Ok(Some(Err(error))) => {
+                let error = fairway_text::chain(error.as_ref());
+                tracing::error!(error, "cannot read saved graph-data; using that of the source");
+                None
+            }
+            Ok(None) | Err(_) => None,
+        };
+        let removed_blocks = Arc::new(removed_blocks);
+        let status = ServiceStatus::default();
+        Self { state, removed_blocks, saved, before_restart, inputs: None, status }
+    }
+
+    /// Publishes the graph-data from before a restart, once the releases are known.
+    async fn restore(&mut self, releases: &Arc<SourceContent<Vec<ReleaseImage>>>) {
+        let Some(SavedGraphData { files, saved }) = self.before_restart.take() else { return };
+        tracing::info!(%saved, "using graph-data from before the restart");
+        let files = SourceContent { content: files, problems: Vec::new() };
+        self.build(Arc::new(files), Arc::clone(releases)).await;
+        // The sources confirm it when they are read.
+        if let Some(graph) = &mut self.status.graph {
+            graph.confirmed = saved;
+        }
+    }
+
     async fn update(
         &mut self,
         files: ObservedSource<Files>,
         releases: ObservedSource<Vec<ReleaseImage>>,
     ) {
+        if let Some(releases) = &releases.content {
+            self.restore(releases).await;
+        }
         if let (Some(files), Some(releases)) = (files.content, releases.content) {
             let same = self.inputs.as_ref().is_some_and(|(input_files, input_releases)| {
                 Arc::ptr_eq(input_files, &files) && Arc::ptr_eq(input_releases, &releases)
@@ -158,14 +204,38 @@ impl Publisher {
         releases: Arc<SourceContent<Vec<ReleaseImage>>>,
     ) {
         let before = self.state.served();
+        let policy = Arc::clone(&self.removed_blocks);
         let built = tokio::task::spawn_blocking(move || {
-            assemble(&files.content, &releases, before.as_deref())
+            assemble(&files.content, &releases, before.as_deref(), &policy)
         });
+        self.status.removed_blocks.clear();
         match built.await {
-            Ok(Ok(published)) => self.serve(published),
-            Ok(Err(rejected)) => self.reject(&rejected),
+            Ok(Ok(published)) => {
+                self.save(&published).await;
+                self.serve(published);
+            }
+            Ok(Err(rejected)) => {
+                if let RejectedData::RemovedBlocks(files) = &rejected {
+                    self.status.removed_blocks.clone_from(files);
+                }
+                self.reject(&rejected);
+            }
             Err(error) => self.reject(&error),
         }
+    }
+
+    /// Saves the graph-data for the next start. A failure does not delay new blocks: the graph is
+    /// published anyway, and the error logged.
+    async fn save(&self, published: &PublishedGraph) {
+        let Some(saved) = self.saved.clone() else { return };
+        let archive = published.archive.body().clone();
+        let write = move || saved.save_graph_data(&archive);
+        let error = match tokio::task::spawn_blocking(write).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        tracing::error!(error, "cannot save graph-data in the state directory");
     }
 
     fn serve(&mut self, published: PublishedGraph) {
@@ -194,9 +264,9 @@ impl Publisher {
         self.status.held = Some(why);
     }
 
-    /// The published graph is confirmed as of the oldest successful poll.
+    /// The published graph is confirmed as of the oldest successful poll, once all sources are read.
     fn confirm(&mut self) {
-        let read = self.status.sources.iter().filter_map(|source| source.read).min();
+        let read = self.status.sources.iter().map(|source| source.read).min().flatten();
         if let (Some(graph), Some(read), None) = (&mut self.status.graph, read, &self.status.held) {
             graph.confirmed = read;
         }

@@ -15,7 +15,8 @@ use tokio_util::task::TaskTracker;
 use crate::http::{self, PathSet};
 use crate::listener::Listener;
 use crate::options::{ServiceLimits, ServiceOptions};
-use crate::refresh;
+use crate::refresh::{self, PublicationPolicy};
+use crate::saved_state::SavedState;
 use crate::state::{ServiceStatus, Settings, State};
 
 /// Maximum number of connections to a separate address for probes.
@@ -62,6 +63,8 @@ impl Service {
             tls,
             max_age,
             limits,
+            removed_blocks,
+            state_directory,
         } = options;
         if !prefix.starts_with('/') || prefix.ends_with('/') {
             return Err(StartError::Prefix { prefix });
@@ -88,7 +91,9 @@ impl Service {
         let (polling, stop) = shared();
         tasks.spawn(refresh::poll(releases, releases_sender, polling, stop));
         let (publishing, stop) = shared();
-        tasks.spawn(refresh::publish(files, release_list, publishing, stop));
+        let saved = state_directory.map(SavedState::new);
+        let policy = PublicationPolicy { removed_blocks, saved };
+        tasks.spawn(refresh::publish(files, release_list, publishing, policy, stop));
         if let Some(certificate) = &certificate {
             let (counting, stop) = shared();
             let count_error = move || {

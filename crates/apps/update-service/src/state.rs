@@ -88,6 +88,9 @@ pub struct ServiceStatus {
     pub graph: Option<GraphStatus>,
     /// Why newer data is not published.
     pub held: Option<String>,
+    /// Blocked-edge files that newer data no longer has. Their removal is not accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed_blocks: Vec<String>,
     /// Files and releases that are not used, or only in part.
     pub quarantined: Vec<Quarantined>,
     /// Sources of the data.

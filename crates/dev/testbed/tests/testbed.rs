@@ -106,7 +106,7 @@ fn run_pod_in_pod_network(directory: &Path) -> String {
     let pod = scratch.path().join("pod.yaml");
     fs::write(&pod, POD_IN_POD_NETWORK).unwrap();
     kubectl(directory, &["apply", "-f", pod.to_str().unwrap()]);
-    wait::until("the pod to end", Duration::from_secs(180), || {
+    wait::until("the pod to end", Duration::from_mins(3), || {
         let phase = ["get", "pod/isolated", "-o", "jsonpath={.status.phase}"];
         let phase = kubectl(directory, &phase);
         Ok(matches!(phase.as_str(), "Succeeded" | "Failed").then_some(()))

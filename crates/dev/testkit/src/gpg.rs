@@ -44,12 +44,22 @@ impl Signer {
 
     /// The signature of an image, in the format of signature stores.
     pub fn sign(&self, image: &Digest) -> Result<Vec<u8>> {
+        self.sign_with(&["--sign"], image)
+    }
+
+    /// Like [`Self::sign`], at another time: not before now, because the key is new.
+    pub fn sign_at(&self, image: &Digest, unix_seconds: i64) -> Result<Vec<u8>> {
+        let time = unix_seconds.to_string();
+        self.sign_with(&["--faked-system-time", &time, "--sign"], image)
+    }
+
+    fn sign_with(&self, arguments: &[&str], image: &Digest) -> Result<Vec<u8>> {
         let claim = json!({ "critical": {
             "type": "atomic container signature",
             "image": { "docker-manifest-digest": image },
             "identity": { "docker-reference": "registry.example/graph-data:latest" },
         }});
-        self.gpg(&["--sign"], claim.to_string().as_bytes())
+        self.gpg(arguments, claim.to_string().as_bytes())
     }
 
     fn gpg(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>> {

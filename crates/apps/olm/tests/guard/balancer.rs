@@ -56,13 +56,13 @@ impl Balancer {
 
     /// Adds a guard once it is ready.
     pub(crate) async fn add(&mut self, address: SocketAddr, probes: SocketAddr) -> Result<()> {
-        let prober = self.prober.clone();
+        let client = self.prober.clone();
         wait::until("a guard to be ready", || async {
-            Ok(is_ready(&prober, probes).await.then_some(()))
+            Ok(is_ready(&client, probes).await.then_some(()))
         })
         .await?;
         lock(&self.guards).push(Guard { address, probes, left: None });
-        self.tasks.spawn(probe(probes, prober, Arc::clone(&self.guards)));
+        self.tasks.spawn(probe(probes, client, Arc::clone(&self.guards)));
         Ok(())
     }
 }

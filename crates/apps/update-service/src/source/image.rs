@@ -1,6 +1,7 @@
 //! Graph-data from a container image.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +14,10 @@ use fairway_registry::contents::{self, FileSelection, NamedImage};
 use fairway_registry::signature::{Keyring, SignatureError, Store, StoreError};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use tokio::time::timeout;
 
+use super::newest_signature::{NewestSignature, NewestSignatureError};
 use super::{Source, SourceContent, SourceError};
 
 /// Directory of graph-data in images. Some have it in the root directory.
@@ -31,6 +34,7 @@ pub struct GraphDataImage {
     signatures: Option<SignaturePolicy>,
     selection: Arc<FileSelection>,
     accepted: Option<Digest>,
+    newest: NewestSignature,
 }
 
 /// Required signatures: keyring and store.
@@ -59,7 +63,13 @@ enum ImageError {
 impl GraphDataImage {
     /// An image without required signatures.
     pub fn new(image: NamedImage) -> Self {
-        Self { image, signatures: None, selection: Arc::new(selection()), accepted: None }
+        Self {
+            image,
+            signatures: None,
+            selection: Arc::new(selection()),
+            accepted: None,
+            newest: NewestSignature::default(),
+        }
     }
 
     /// Requires a signature.
@@ -67,36 +77,71 @@ impl GraphDataImage {
         Self { signatures: Some(signatures), ..self }
     }
 
+    /// Stores the time of the newest signature in a directory, so that the source refuses older
+    /// images after a restart, too.
+    pub fn state_directory(self, directory: &Path) -> Self {
+        Self { newest: NewestSignature::in_directory(directory), ..self }
+    }
+
     async fn poll(&mut self) -> Result<Option<Files>, SourceError> {
         let digest = self.image.resolve().await?;
         if self.accepted.as_ref() == Some(&digest) {
             return Ok(None);
         }
-        if let Some(signatures) = &self.signatures {
-            signatures.check(&digest).await?;
+        let signed = match &self.signatures {
+            Some(signatures) => Some(signatures.check(&digest).await?),
+            None => None,
+        };
+        if let Some(signed) = signed {
+            let checked = digest.clone();
+            self.newest = self.update(move |newest| newest.check(&checked, signed)).await?;
         }
         let content = contents::read(self.image.source(), &digest, &self.selection).await?;
         let files = graph_data(content)?.ok_or(ImageError::NoGraphData(digest.clone()))?;
+        if let Some(signed) = signed {
+            if self.accepted.is_none() && !self.newest.is_saved() {
+                tracing::warn!("no state directory; a restart accepts older signed graph-data");
+            }
+            let accepted = digest.clone();
+            self.newest = self.update(move |newest| newest.accept(&accepted, signed)).await?;
+        }
         self.accepted = Some(digest);
         Ok(Some(files))
+    }
+
+    /// Changes the newest signature on a thread that may block.
+    async fn update(
+        &self,
+        change: impl FnOnce(NewestSignature) -> Result<NewestSignature, NewestSignatureError>
+        + Send
+        + 'static,
+    ) -> Result<NewestSignature, SourceError> {
+        let newest = self.newest.clone();
+        Ok(tokio::task::spawn_blocking(move || change(newest)).await??)
     }
 }
 
 impl SignaturePolicy {
-    /// Succeeds with one valid signature.
-    async fn check(&self, image: &Digest) -> Result<(), ImageError> {
-        let mut refusal = None;
+    /// The time of the newest valid signature: an image that is signed again is new again.
+    async fn check(&self, image: &Digest) -> Result<Timestamp, ImageError> {
+        let (mut newest, mut refusal) = (None, None);
         for number in 1.. {
-            let Some(signature) = self.store.signature(image, number).await? else { break };
+            let signature = match self.store.signature(image, number).await {
+                Ok(Some(signature)) => signature,
+                Ok(None) => break,
+                // One valid signature suffices.
+                Err(_) if newest.is_some() => break,
+                Err(error) => return Err(error.into()),
+            };
             match self.keyring.verify(&signature, image, now()) {
                 Ok(claim) => {
                     tracing::info!(%image, reference = claim.reference, "graph-data signature verified");
-                    return Ok(());
+                    newest = newest.max(Some(claim.signed));
                 }
                 Err(why) => refusal = Some(why),
             }
         }
-        Err(match refusal {
+        newest.ok_or_else(|| match refusal {
             Some(source) => ImageError::Distrusted { digest: image.clone(), source },
             None => ImageError::Unsigned(image.clone()),
         })

@@ -2,6 +2,7 @@
 
 mod image;
 mod local;
+mod newest_signature;
 mod repository;
 mod tarball;
 
@@ -9,6 +10,7 @@ pub use image::{GraphDataImage, SignaturePolicy};
 pub use local::{Directory, ReleasesFile};
 pub use repository::Repository;
 pub use tarball::Tarball;
+pub(crate) use tarball::read_tarball;
 
 use std::time::Duration;
 

@@ -84,6 +84,11 @@ impl Source<Files> for Tarball {
     }
 }
 
+/// Reads a complete tarball.
+pub(crate) fn read_tarball(path: &Path) -> Result<Files, SourceError> {
+    read(path).map_err(SourceError::from)
+}
+
 /// Reads a complete tarball. Anything that may hide a file makes it unusable: a lost file of a
 /// blocked edge would offer updates that are blocked.
 fn read(path: &Path) -> Result<Files, TarballError> {

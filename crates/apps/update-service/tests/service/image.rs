@@ -9,7 +9,9 @@ use fairway_registry::signature::{Keyring, Store};
 use fairway_registry::{Digest, Image, ImageConfig, LayerBuilder, layout};
 use fairway_testkit::gpg::Signer;
 use fairway_update_service::source::{GraphDataImage, SignaturePolicy};
-use fairway_update_service::{PolledSource, Service, ServiceOptions};
+use fairway_update_service::{
+    PolledSource, RemovedBlockPolicy, Service, ServiceOptions, ServiceStatus,
+};
 
 use crate::support::{GRAPH, SETTLE, TestData, get, until};
 
@@ -23,15 +25,37 @@ fn publish(data: &TestData) -> Digest {
     image.digest().clone()
 }
 
+const BLOCK: &str = "blocked-edges/5.1.2-Risk.yaml";
+
+/// Options as the command sets them, with a state directory.
+fn options_with_state(
+    data: &TestData,
+    signatures: Option<SignaturePolicy>,
+    accepted: &[&str],
+) -> ServiceOptions {
+    let image = image(data, signatures).state_directory(&data.path("state"));
+    let accepted = accepted.iter().map(|path| (*path).to_owned()).collect();
+    ServiceOptions {
+        graph_data: PolledSource::new(image, SETTLE),
+        removed_blocks: RemovedBlockPolicy::Hold { accepted },
+        state_directory: Some(data.path("state")),
+        ..data.options()
+    }
+}
+
 fn options(data: &TestData, signatures: Option<SignaturePolicy>) -> ServiceOptions {
+    let graph_data = PolledSource::new(image(data, signatures), SETTLE);
+    ServiceOptions { graph_data, ..data.options() }
+}
+
+fn image(data: &TestData, signatures: Option<SignaturePolicy>) -> GraphDataImage {
     let name = format!("oci:{}:latest", data.path("layout").display());
     let image = NamedImage::open(&name, &pull::PullOptions::default()).unwrap();
     let image = GraphDataImage::new(image);
-    let image = match signatures {
+    match signatures {
         Some(signatures) => image.signed(signatures),
         None => image,
-    };
-    ServiceOptions { graph_data: PolledSource::new(image, SETTLE), ..data.options() }
+    }
 }
 
 fn digest(service: &Service) -> String {
@@ -76,9 +100,20 @@ async fn image_without_graph_data_keeps_graph() {
 }
 
 fn sign(signer: &Signer, store: &Path, image: &Digest) {
+    add_signature(store, image, &signer.sign(image).unwrap());
+}
+
+fn add_signature(store: &Path, image: &Digest, signature: &[u8]) {
     let directory = store.join(format!("sha256={}", image.hex()));
     fs::create_dir_all(&directory).unwrap();
-    fs::write(directory.join("signature-1"), signer.sign(image).unwrap()).unwrap();
+    fs::write(directory.join("signature-1"), signature).unwrap();
+}
+
+fn policy(data: &TestData, signer: &Signer) -> SignaturePolicy {
+    let keyring = Keyring::parse(&signer.keyring().unwrap()).unwrap();
+    let store = data.path("signatures");
+    let store = Store::open(store.to_str().unwrap(), &pull::PullOptions::default()).unwrap();
+    SignaturePolicy { keyring, store }
 }
 
 #[tokio::test]
@@ -113,4 +148,91 @@ async fn image_with_keyring_requires_signature() {
     sign(&signer, &store, &second);
     until(&service, |status| status.graph.as_ref().unwrap().digest != before).await;
     assert_eq!(nodes(&service).await, 1);
+}
+
+#[tokio::test]
+async fn older_signed_image_is_refused_after_restart_too() {
+    let Some(signer) = Signer::new().unwrap() else { return };
+    let data = TestData::new();
+    let store = data.path("signatures");
+    // The old image has no block, as before the risk was known.
+    let block = fs::read_to_string(data.graph_data().join(BLOCK)).unwrap();
+    data.remove(BLOCK);
+    let old = publish(&data);
+    data.write(BLOCK, &block);
+    let new = publish(&data);
+    // Keyrings accept clocks that are some minutes ahead.
+    let start = fairway_clock::now().as_second();
+    sign(&signer, &store, &old);
+    add_signature(&store, &new, &signer.sign_at(&new, start + 120).unwrap());
+
+    let options = || options_with_state(&data, Some(policy(&data, &signer)), &["*"]);
+    let mut service = Service::start(options()).await.unwrap();
+    for restart in [false, true] {
+        if restart {
+            service.stop().await;
+            service = Service::start(options()).await.unwrap();
+        }
+        until(&service, |status| status.graph.is_some()).await;
+        // A registry moves the tag to the old image.
+        data.remove(BLOCK);
+        assert_eq!(publish(&data), old);
+        until(&service, |status| status.sources[0].error.is_some()).await;
+        let error = service.status().sources[0].error.clone().unwrap();
+        assert!(error.starts_with(&format!("signature of {old} is of ")), "{error}");
+        let graph = service.status().graph.clone().unwrap();
+        assert_eq!(graph.counts.conditional, 1, "the block is still served");
+        data.write(BLOCK, &block);
+        if !restart {
+            publish(&data);
+        }
+    }
+    // Signed again, it is accepted.
+    add_signature(&store, &old, &signer.sign_at(&old, start + 240).unwrap());
+    until(&service, |status| status.graph.as_ref().unwrap().counts.conditional == 0).await;
+}
+
+#[tokio::test]
+async fn removed_block_of_image_is_held_until_accepted() {
+    let data = TestData::new();
+    publish(&data);
+    let service = Service::start(options_with_state(&data, None, &[])).await.unwrap();
+    until(&service, |status| status.graph.is_some()).await;
+    let before = digest(&service);
+    // A file that moves is no removal.
+    let block = fs::read_to_string(data.graph_data().join(BLOCK)).unwrap();
+    data.remove(BLOCK);
+    data.write("blocked-edges/5.1.2-Moved.yaml", &block);
+    data.write("channels/fast-5.1.yaml", "name: fast-5.1\nversions: [5.1.2]\n");
+    publish(&data);
+    until(&service, |status| status.graph.as_ref().unwrap().digest != before).await;
+
+    data.remove("blocked-edges/5.1.2-Moved.yaml");
+    publish(&data);
+    until(&service, |status| status.held.is_some()).await;
+    let status = service.status();
+    insta::assert_snapshot!(status.held.as_ref().unwrap(), @"new graph-data has no blocked-edges/5.1.2-Moved.yaml any more; restore the files, or accept the removal with --accept-removed-blocks");
+    assert_eq!(status.removed_blocks, ["blocked-edges/5.1.2-Moved.yaml"]);
+    assert_eq!(status.graph.as_ref().unwrap().counts.conditional, 1);
+    let metrics = get(&service, "/metrics").await;
+    assert!(
+        metrics.text().contains("fairway_update_service_unaccepted_removed_block_files 1"),
+        "{}",
+        metrics.text()
+    );
+    service.stop().await;
+
+    // A restart alone accepts nothing.
+    let service = Service::start(options_with_state(&data, None, &[])).await.unwrap();
+    until(&service, |status| status.held.is_some()).await;
+    assert_eq!(service.status().graph.as_ref().unwrap().counts.conditional, 1);
+    service.stop().await;
+
+    let accepted = ["blocked-edges/5.1.2-*"];
+    let service = Service::start(options_with_state(&data, None, &accepted)).await.unwrap();
+    let is_open = |status: &ServiceStatus| {
+        status.graph.as_ref().is_some_and(|graph| graph.counts.conditional == 0)
+    };
+    until(&service, is_open).await;
+    assert_eq!((&service.status().held, service.status().removed_blocks.len()), (&None, 0));
 }

@@ -47,6 +47,21 @@ pub(crate) struct UpdateServiceArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) signatures: Option<PathBuf>,
 
+    /// Directory for state that survives restarts: the time of the newest signature of graph-data,
+    /// and the graph-data in use
+    ///
+    /// Without it, a restarted service accepts older signed graph-data, and graph-data from which
+    /// blocked-edge files were removed. Only one process may use the directory.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "graph_data_image")]
+    pub(crate) state_dir: Option<PathBuf>,
+
+    /// Blocked-edge files whose removal from the graph-data image is accepted: paths, or prefixes
+    /// that end with `*`
+    ///
+    /// Without it, the service keeps its data if a new image lacks such a file.
+    #[arg(long, value_name = "PATHS", value_delimiter = ',', requires = "graph_data_image")]
+    pub(crate) accept_removed_blocks: Vec<String>,
+
     /// Certificate chain (PEM); default: plain HTTP
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,

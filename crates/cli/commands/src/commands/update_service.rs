@@ -9,7 +9,7 @@ use anyhow::Context;
 use fairway_graph::{Files, ReleaseImage};
 use fairway_update_service::source::{Directory, ReleasesFile, Tarball};
 use fairway_update_service::{
-    PolledSource, Service, ServiceLimits, ServiceOptions, StartError, TlsFiles,
+    PolledSource, RemovedBlockPolicy, Service, ServiceLimits, ServiceOptions, StartError, TlsFiles,
 };
 
 use super::registry;
@@ -53,12 +53,27 @@ fn options(args: &UpdateServiceArgs) -> anyhow::Result<ServiceOptions> {
             drain: args.drain,
             ..ServiceLimits::default()
         },
+        removed_blocks: removed_blocks(args),
+        state_directory: args.state_dir.clone(),
         ..ServiceOptions::new(args.address, graph_data(args)?, releases(args)?)
     })
 }
 
+/// Others publish an image; the files of `--graph-data` are on this host, and deleting one of them
+/// is a decision of its administrator.
+fn removed_blocks(args: &UpdateServiceArgs) -> RemovedBlockPolicy {
+    match args.image.image {
+        Some(_) => RemovedBlockPolicy::Hold { accepted: args.accept_removed_blocks.clone() },
+        None => RemovedBlockPolicy::Accept,
+    }
+}
+
 fn graph_data(args: &UpdateServiceArgs) -> anyhow::Result<PolledSource<Files>> {
     if let Some(image) = registry::graph_data(&args.image, &args.registries)? {
+        let image = match &args.state_dir {
+            Some(directory) => image.state_directory(directory),
+            None => image,
+        };
         return Ok(PolledSource::new(image, args.image_refresh));
     }
     let path = args.graph_data.as_deref().unwrap_or(Path::new("."));

@@ -86,3 +86,13 @@ fn update_without_target_is_a_problem() {
     let architecture_alone = "{clusterID: '', desiredUpdate: {architecture: Multi}}";
     insta::assert_snapshot!(problems(&with_spec(architecture_alone)), @"spec.desiredUpdate.architecture: requires spec.desiredUpdate.version");
 }
+
+#[test]
+fn update_image_must_be_a_reference() {
+    let problems_of = |image: &str| {
+        problems(&with_spec(&format!("{{clusterID: '', desiredUpdate: {{image: {image:?}}}}}")))
+    };
+    let image = "registry.example/release\n  privileged: true@sha256:0";
+    insta::assert_snapshot!(problems_of(image), @r#"spec.desiredUpdate.image: "registry.example/release\n  privileged: true@sha256:0" is not an image reference such as registry.example/release@sha256:…"#);
+    assert_eq!(problems_of("registry.example/release:5.1.0"), "");
+}

@@ -20,6 +20,8 @@ pub struct Claim {
     pub reference: String,
     /// Fingerprint of the signing key.
     pub signer: String,
+    /// Creation time of the signature, which is signed itself.
+    pub signed: Timestamp,
 }
 
 /// Signed data that is not a valid claim about the image.
@@ -93,7 +95,11 @@ impl Claim {
     }
 
     /// Parses signed data, which must be about the image.
-    pub(super) fn read(text: &[u8], signer: &str, image: &Digest) -> Result<Self, ClaimError> {
+    pub(super) fn read(
+        text: &[u8],
+        (signer, time): (&str, Timestamp),
+        image: &Digest,
+    ) -> Result<Self, ClaimError> {
         let ClaimDocument { critical, _optional } = serde_json::from_slice(text)
             .map_err(|error| ClaimError::Malformed { why: error.to_string() })?;
         let Critical { r#type, image: Image { docker_manifest_digest: digest }, identity } =
@@ -108,7 +114,7 @@ impl Claim {
         if reference.is_empty() {
             Err(ClaimError::Nameless)
         } else {
-            Ok(Self { digest, reference, signer: signer.to_owned() })
+            Ok(Self { digest, reference, signer: signer.to_owned(), signed: time })
         }
     }
 }
@@ -121,7 +127,8 @@ mod tests {
 
     fn read(text: &str) -> Result<Claim, ClaimError> {
         let image = Digest::of(b"manifest");
-        Claim::read(text.replace("DIGEST", image.as_str()).as_bytes(), "KEY", &image)
+        let text = text.replace("DIGEST", image.as_str());
+        Claim::read(text.as_bytes(), ("KEY", Timestamp::UNIX_EPOCH), &image)
     }
 
     #[test]

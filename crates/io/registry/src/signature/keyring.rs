@@ -131,21 +131,27 @@ impl Keyring {
         if message.data.len() > MAX_CLAIM {
             return Err(malformed(format!("more than {MAX_CLAIM} bytes of signed data")));
         }
-        let signer = self.signer(&message, now)?;
-        Ok(Claim::read(&message.data, &signer.name, image)?)
+        let (signer, time) = self.signer(&message, now)?;
+        Ok(Claim::read(&message.data, (&signer.name, time), image)?)
     }
 
-    /// Finds a key that counts for the message.
+    /// Finds a key that counts for the message, and the time of its signature.
     ///
     /// One valid signature is enough, unless another one names a key of the keyring and is invalid:
     /// gpg refuses such a message, too, because it has been tampered with.
-    fn signer(&self, message: &SignedMessage, now: Timestamp) -> Result<&Key, SignatureError> {
+    fn signer(
+        &self,
+        message: &SignedMessage,
+        now: Timestamp,
+    ) -> Result<(&Key, Timestamp), SignatureError> {
         let (mut signer, mut refusal, mut unknown) = (None, None, Vec::new());
         for signature in &message.signatures {
-            let checked = |key| check(signature, key, &message.data, now).map(|()| key);
+            let checked = |key| {
+                check(signature, key, &message.data, now).map(|()| (key, signature.created()))
+            };
             let keys = self.keys.iter().filter(|key| key.is_issuer(signature));
             match keys.map(checked).reduce(Result::or) {
-                Some(Ok(key)) => signer = signer.or(Some(key)),
+                Some(Ok(found)) => signer = signer.or(Some(found)),
                 Some(Err(SignatureError::Bad { key })) => return Err(SignatureError::Bad { key }),
                 Some(Err(why)) => refusal = Some(why),
                 None => unknown.push(issuer(signature)),

@@ -51,9 +51,9 @@ async fn probe(
             let prober = Prober::new(sources, ProbeDepth::Head);
             let images = by_reference(&target.image_references.images);
             let total = images.len();
-            let probes = images.into_iter().map(|(image, name)| probe_one(&prober, image, name));
-            let probes = stream::iter(probes).buffered(MAX_PARALLEL);
-            let unavailable: Vec<_> = probes.filter_map(futures::future::ready).collect().await;
+            let results = images.into_iter().map(|(image, name)| probe_one(&prober, image, name));
+            let results = stream::iter(results).buffered(MAX_PARALLEL);
+            let unavailable: Vec<_> = results.filter_map(futures::future::ready).collect().await;
             images::evaluate(total, &unavailable, image)
         }
         Err(error) => {

@@ -81,7 +81,7 @@ fn fetch<'a>(
     }
     let begin = || RetrievalJob::begin(retriever, request, view.fetch_config.clone());
     match job.get_or_insert_with(begin).progress() {
-        RetrievalProgress::Done(retrieved) => Ok(retrieved),
+        RetrievalProgress::Done(done) => Ok(done),
         RetrievalProgress::Running => Err(decision::retrieving(name)),
         RetrievalProgress::Failed(
             RetrievalFailure::Retrieval(why) | RetrievalFailure::Signature(why),

@@ -216,7 +216,7 @@ fn release_signature_of_v0_1_is_parsed_and_names_its_key() {
     let image = Digest::parse(&format!("sha256:{hex}")).unwrap();
     let packets = dearmor(&signature, &BlockType::Message).unwrap();
     let message = SignedMessage::parse(&packets).unwrap();
-    let claim = Claim::read(&message.data, "KEY", &image).unwrap();
+    let claim = Claim::read(&message.data, ("KEY", Timestamp::UNIX_EPOCH), &image).unwrap();
     assert_eq!(claim.reference, "registry.example/releases:5.4.0");
     let refused = KEYRING.verify(&signature, &image, at("2026-12-01T00:00:00Z")).unwrap_err();
     let name = map["metadata"]["name"].as_str().unwrap();
