@@ -45,7 +45,7 @@ pub(crate) async fn keep(client: Client, leadership: Leadership) {
         tracing::warn!(error = why, "cannot apply flow schemas; retrying");
         fairway_clock::sleep_until(Some(Instant::now() + RETRY_BACKOFF.after(failures))).await;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 async fn apply_if_served(client: &Client, leadership: &Leadership) -> Result<(), FlowControlError> {

@@ -159,10 +159,7 @@ impl Operator {
             preflight::Inputs::new(&watches, &self.own, &self.own_content, updates.clone()),
             self.preflight_place(),
             self.settings.preflight.clone(),
-            preflight::PreflightWriter {
-                client: self.client.clone(),
-                leadership: leadership.clone(),
-            },
+            self.preflight_writer(&leadership),
             self.metrics.preflight(),
             preflight_out,
         ));
@@ -252,6 +249,11 @@ impl Operator {
             layouts: self.settings.target.images.clone(),
             selection: self.settings.target.selection.clone(),
         }
+    }
+
+    /// Writes the objects of preflights while this replica is the leader.
+    fn preflight_writer(&self, leadership: &Leadership) -> preflight::PreflightWriter {
+        preflight::PreflightWriter { client: self.client.clone(), leadership: leadership.clone() }
     }
 
     /// The running release, as the update service needs it.

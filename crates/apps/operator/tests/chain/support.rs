@@ -159,7 +159,7 @@ pub(crate) struct Operated {
     pub(crate) settings: Settings,
     /// The client of the operator.
     pub(crate) client: Client,
-    payload: TempDir,
+    _payload: TempDir,
     endpoint: SocketAddr,
     http: reqwest::Client,
     running: Option<(CancellationToken, JoinHandle<Result<()>>)>,
@@ -209,7 +209,8 @@ impl Operated {
         // The kernel does not reuse a port that soon.
         let endpoint = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let settings = settings(payload.path(), &image, metrics, endpoint);
-        Ok(Self { cluster, settings, client, payload, endpoint, http, running: None })
+        let running = None;
+        Ok(Self { cluster, settings, client, _payload: payload, endpoint, http, running })
     }
 
     /// Starts the operator.

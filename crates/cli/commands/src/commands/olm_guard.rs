@@ -94,15 +94,13 @@ fn is_in_pod(args: &OlmGuardArgs) -> bool {
 
 /// Adds a hint to an error.
 fn advise(error: GuardError) -> anyhow::Error {
-    let hint = match &error {
-        GuardError::Timing(_) => lease::ADVICE,
-        GuardError::TaskEnded => "this is a bug in Fairway; see the log for details",
+    let (message, hint) = match &error {
+        GuardError::Timing(_) => ("cannot start the OLM guard", lease::ADVICE),
+        GuardError::TaskEnded => {
+            let hint = "this is a bug in Fairway; see the log for details";
+            ("the OLM guard stopped unexpectedly", hint)
+        }
     };
-    let message = match &error {
-        GuardError::TaskEnded => "the OLM guard stopped unexpectedly",
-        _ => "cannot start the OLM guard",
-    };
-    let message = message.to_owned();
     anyhow::Error::from(error).context(WithHint::new(message, hint))
 }
 

@@ -72,7 +72,7 @@ pub(super) fn runner_policy(
     metadata["name"] = NAME.into();
     metadata["namespace"] = namespace.into();
     let pods = json!({"matchLabels": {labels::APP: labels::APP_VALUE}});
-    policy(&metadata, &pods, rules(api_server, allowed))
+    policy(&metadata, &pods, &rules(api_server, allowed))
 }
 
 /// Policy for the checks of a run.
@@ -82,10 +82,10 @@ pub(super) fn check_policy(
     allowed: &[String],
 ) -> serde_json::Result<NetworkPolicy> {
     let metadata = json!({"name": NAME, "namespace": vet::NAMESPACE, "labels": labels});
-    policy(&metadata, &json!({}), rules(api_server, allowed))
+    policy(&metadata, &json!({}), &rules(api_server, allowed))
 }
 
-fn policy(metadata: &Value, pods: &Value, rules: Vec<Value>) -> serde_json::Result<NetworkPolicy> {
+fn policy(metadata: &Value, pods: &Value, rules: &[Value]) -> serde_json::Result<NetworkPolicy> {
     serde_json::from_value(json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
