@@ -7,7 +7,7 @@ use fairway_testkit::TestCluster;
 use k8s_openapi::api::flowcontrol::v1::FlowSchema;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ListParams, PostParams};
-use kube::{Client, ResourceExt as _};
+use kube::{Client, ResourceExt};
 use serde_json::json;
 
 use crate::running::Running;
@@ -55,7 +55,7 @@ async fn flow_schemas_are_applied_where_the_server_serves_them() -> Result<()> {
     let names = cluster
         .wait_until("the flow schemas", |_| async {
             let listed = schemas.list(&ListParams::default()).await?;
-            let names: BTreeSet<String> = listed.iter().map(|it| it.name_any()).collect();
+            let names: BTreeSet<String> = listed.iter().map(ResourceExt::name_any).collect();
             Ok((names.len() == 2).then_some(names))
         })
         .await?;

@@ -64,7 +64,7 @@ impl Inputs {
         let operators = self.cluster_operators.borrow_and_update().clone();
         let gates = self.admin_gates.borrow_and_update().clone();
         let acks = self.admin_acks.borrow_and_update().clone();
-        let stale = self.stale.borrow_and_update().clone();
+        let stale_watches = self.stale.borrow_and_update().clone();
         let updates = self.updates.borrow_and_update().clone();
         let preflight = self.preflight.borrow_and_update().clone();
         self.deleting = deleting(self.rollout.borrow_and_update().as_deref());
@@ -83,9 +83,9 @@ impl Inputs {
             Alerts::Pending | Alerts::Unknown => remembered,
         };
         let current = current(status, &self.own.release.version).to_owned();
-        let operators = known(operators.as_ref(), stale.get(watch_name::CLUSTER_OPERATORS));
-        let gates = known(gates.as_ref(), stale.get(watch_name::ADMIN_GATES));
-        let acks = known(acks.as_ref(), stale.get(watch_name::ADMIN_ACKS));
+        let operators = known(operators.as_ref(), stale_watches.get(watch_name::CLUSTER_OPERATORS));
+        let gates = known(gates.as_ref(), stale_watches.get(watch_name::ADMIN_GATES));
+        let acks = known(acks.as_ref(), stale_watches.get(watch_name::ADMIN_ACKS));
         let state = ClusterState {
             cluster_version: &cluster_version,
             operators: operators.as_ref().copied().map_err(String::as_str),
