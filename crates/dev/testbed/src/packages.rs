@@ -69,6 +69,8 @@ const OPENPGP: &[Package] = &[
     files("golang-go", GO),
     files("golang-golang-x-crypto-dev", "/usr/share/gocode/src/golang.org/x/crypto/openpgp"),
 ];
+/// A wall clock for one process, for tests of leader election.
+const FAKETIME: &[Package] = &[files("libfaketime", LIBFAKETIME)];
 /// Shells whose completion is tested; every Debian has bash.
 const SHELLS: &[Package] = &[command("fish", "fish"), command("zsh", "zsh")];
 const LOAD: &[Package] = &[command("wrk", "wrk")];
@@ -79,6 +81,8 @@ pub(crate) const GO: &str = "/usr/bin/go";
 pub(crate) const REFLECT2: &str = "/usr/share/gocode/src/github.com/modern-go/reflect2";
 /// Debian's sources of Kubernetes' YAML decoder.
 const SIGS_YAML: &str = "/usr/share/gocode/src/sigs.k8s.io/yaml";
+/// Debian's libfaketime.
+const LIBFAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 /// Debian's CNI plugins.
 pub(crate) const CNI_PLUGINS: &str = "/usr/lib/cni";
 
@@ -95,11 +99,12 @@ pub(crate) enum Purpose {
     Prometheus,
     OpenPgp,
     Shells,
+    Faketime,
     Load,
 }
 
 /// All purposes except those of benches.
-const TEST_PURPOSES: [Purpose; 10] = [
+const TEST_PURPOSES: [Purpose; 11] = [
     Purpose::Namespace,
     Purpose::KubeBuild,
     Purpose::YamlOracle,
@@ -110,6 +115,7 @@ const TEST_PURPOSES: [Purpose; 10] = [
     Purpose::Prometheus,
     Purpose::OpenPgp,
     Purpose::Shells,
+    Purpose::Faketime,
 ];
 
 impl Purpose {
@@ -125,6 +131,7 @@ impl Purpose {
             Self::Prometheus => PROMETHEUS,
             Self::OpenPgp => OPENPGP,
             Self::Shells => SHELLS,
+            Self::Faketime => FAKETIME,
             Self::Load => LOAD,
         }
     }
