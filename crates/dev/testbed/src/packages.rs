@@ -54,6 +54,8 @@ const YAML_ORACLE: &[Package] =
     &[files("golang-go", GO), files("golang-k8s-sigs-yaml-dev", SIGS_YAML)];
 const KUBECTL: &[Package] = &[command("kubernetes-client", "kubectl")];
 const ETCD: &[Package] = &[service("etcd-server", "etcd", &["etcd.service"])];
+/// Backup and restore of etcd.
+const ETCD_CLIENT: &[Package] = &[command("etcd-client", "etcdctl")];
 const NODE: &[Package] = &[
     service("containerd", "containerd", &["containerd.service"]),
     command("runc", "runc"),
@@ -94,6 +96,7 @@ pub(crate) enum Purpose {
     YamlOracle,
     Kubectl,
     Etcd,
+    EtcdClient,
     Node,
     Registry,
     Prometheus,
@@ -104,12 +107,13 @@ pub(crate) enum Purpose {
 }
 
 /// All purposes except those of benches.
-const TEST_PURPOSES: [Purpose; 11] = [
+const TEST_PURPOSES: [Purpose; 12] = [
     Purpose::Namespace,
     Purpose::KubeBuild,
     Purpose::YamlOracle,
     Purpose::Kubectl,
     Purpose::Etcd,
+    Purpose::EtcdClient,
     Purpose::Node,
     Purpose::Registry,
     Purpose::Prometheus,
@@ -126,6 +130,7 @@ impl Purpose {
             Self::YamlOracle => YAML_ORACLE,
             Self::Kubectl => KUBECTL,
             Self::Etcd => ETCD,
+            Self::EtcdClient => ETCD_CLIENT,
             Self::Node => NODE,
             Self::Registry => REGISTRY,
             Self::Prometheus => PROMETHEUS,

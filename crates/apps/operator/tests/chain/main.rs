@@ -7,6 +7,7 @@ mod full_data;
 mod noted;
 mod preflight;
 mod restart;
+mod restore;
 mod support;
 mod target;
 mod telemetry;

@@ -211,6 +211,11 @@ impl Operated {
         Ok(Self { cluster, settings, client, payload, endpoint, http, running: None })
     }
 
+    /// Replaces the operator's own release.
+    pub(crate) fn write_payload(&self, release: &TestRelease) -> Result<()> {
+        release.write(self.payload.path())
+    }
+
     /// Starts the operator.
     pub(crate) fn start(&mut self) {
         let stop = CancellationToken::new();
