@@ -36,10 +36,10 @@ enum FlowControlError {
     Api(#[from] kube::Error),
 }
 
-/// Applies the objects once, if the API server serves their kind. Never returns: a stage that is done.
-pub(crate) async fn keep(client: Client, leadership: Leadership) {
+/// Applies the objects once, if the API server serves their kind. Never returns.
+pub(crate) async fn keep(client: &Client, leadership: &Leadership) {
     let mut failures = 0;
-    while let Err(error) = apply_if_served(&client, &leadership).await {
+    while let Err(error) = apply_if_served(client, leadership).await {
         failures += 1;
         let why = text::chain(&error);
         tracing::warn!(error = why, "cannot apply flow schemas; retrying");

@@ -129,9 +129,12 @@ impl Operator {
             () = self.announce(watches.clone()) => Err(OperatorError::TaskFailed(None)),
             () = monitors.run() => Err(OperatorError::TaskFailed(None)),
             () = self.follow_tls_profile(watches.clone()) => Err(OperatorError::TaskFailed(None)),
+            () = Box::pin(flow_control::keep(&self.client, &leadership)) => {
+                Err(OperatorError::TaskFailed(None))
+            }
             // Ending here releases the Lease, so that the operator of the new release starts at once.
             () = superseded.cancelled() => Ok(()),
-            failed = self.stages(watches, leadership, superseded.clone()) => Err(failed),
+            failed = self.stages(watches, leadership.clone(), superseded.clone()) => Err(failed),
         }
     }
 
@@ -222,7 +225,6 @@ impl Operator {
             superseded,
             rollout_out,
         ));
-        tasks.spawn(flow_control::keep(self.client.clone(), leadership.clone()));
         tasks.spawn(status::run(
             status::Inputs {
                 own: Arc::clone(&self.own),

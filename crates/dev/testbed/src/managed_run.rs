@@ -11,6 +11,10 @@ use crate::pid_namespace::{Component, PidNamespace};
 use crate::process::Process;
 use crate::run_dir::{self, RunDir, RunDirs};
 use crate::state::State;
+use crate::wait;
+
+/// A killed process ends within milliseconds on a healthy host.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The run directory and the namespace of a service. Dropping it stops the service and removes the
 /// directory.
@@ -59,6 +63,19 @@ impl ManagedRun {
         let components = &self.namespace.as_ref().ok_or(Ended)?.record().components;
         let component = components.iter().find(|component| component.name == name);
         component.and_then(Component::process).with_context(|| format!("{name} is not running"))
+    }
+
+    /// Kills a component and waits until it has ended.
+    pub(crate) fn end(&mut self, name: &str) -> Result<()> {
+        let components = &self.namespace.as_ref().ok_or(Ended)?.record().components;
+        let component = components.iter().find(|component| component.name == name).cloned();
+        let component = component.with_context(|| format!("{name} is not running"))?;
+        self.process(name)?.kill()?;
+        wait::until(&format!("{name} to end"), STOP_TIMEOUT, || {
+            Ok(component.ensure_alive().is_err().then_some(()))
+        })?;
+        self.forget(&component);
+        Ok(())
     }
 
     /// Removes an exited component from the record, so that another one can have its name.

@@ -55,6 +55,8 @@ const YAML_ORACLE: &[Package] =
     &[files("golang-go", GO), files("golang-k8s-sigs-yaml-dev", SIGS_YAML)];
 const KUBECTL: &[Package] = &[command("kubernetes-client", "kubectl")];
 const ETCD: &[Package] = &[service("etcd-server", "etcd", &["etcd.service"])];
+/// Backup and restore of etcd.
+const ETCD_CLIENT: &[Package] = &[command("etcd-client", "etcdctl")];
 const NODE: &[Package] = &[
     service("containerd", "containerd", &["containerd.service"]),
     command("runc", "runc"),
@@ -70,6 +72,8 @@ const OPENPGP: &[Package] = &[
     files("golang-go", GO),
     files("golang-golang-x-crypto-dev", "/usr/share/gocode/src/golang.org/x/crypto/openpgp"),
 ];
+/// A wall clock for one process, for tests of leader election.
+const FAKETIME: &[Package] = &[files("libfaketime", LIBFAKETIME)];
 /// Shells whose completion is tested; every Debian has bash.
 const SHELLS: &[Package] = &[command("fish", "fish"), command("zsh", "zsh")];
 const LOAD: &[Package] = &[command("wrk", "wrk")];
@@ -80,6 +84,8 @@ pub(crate) const GO: &str = "/usr/bin/go";
 pub(crate) const REFLECT2: &str = "/usr/share/gocode/src/github.com/modern-go/reflect2";
 /// Debian's sources of Kubernetes' YAML decoder.
 const SIGS_YAML: &str = "/usr/share/gocode/src/sigs.k8s.io/yaml";
+/// Debian's libfaketime.
+const LIBFAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 /// Debian's CNI plugins.
 pub(crate) const CNI_PLUGINS: &str = "/usr/lib/cni";
 
@@ -91,26 +97,30 @@ pub(crate) enum Purpose {
     YamlOracle,
     Kubectl,
     Etcd,
+    EtcdClient,
     Node,
     Registry,
     Prometheus,
     OpenPgp,
     Shells,
+    Faketime,
     Load,
 }
 
 /// All purposes except those of benches.
-const TEST_PURPOSES: [Purpose; 10] = [
+const TEST_PURPOSES: [Purpose; 12] = [
     Purpose::Namespace,
     Purpose::KubeBuild,
     Purpose::YamlOracle,
     Purpose::Kubectl,
     Purpose::Etcd,
+    Purpose::EtcdClient,
     Purpose::Node,
     Purpose::Registry,
     Purpose::Prometheus,
     Purpose::OpenPgp,
     Purpose::Shells,
+    Purpose::Faketime,
 ];
 
 impl Purpose {
@@ -121,11 +131,13 @@ impl Purpose {
             Self::YamlOracle => YAML_ORACLE,
             Self::Kubectl => KUBECTL,
             Self::Etcd => ETCD,
+            Self::EtcdClient => ETCD_CLIENT,
             Self::Node => NODE,
             Self::Registry => REGISTRY,
             Self::Prometheus => PROMETHEUS,
             Self::OpenPgp => OPENPGP,
             Self::Shells => SHELLS,
+            Self::Faketime => FAKETIME,
             Self::Load => LOAD,
         }
     }

@@ -7,6 +7,7 @@ mod full_data;
 mod preflight;
 mod query_results;
 mod restart;
+mod restore;
 mod support;
 mod target;
 mod telemetry;

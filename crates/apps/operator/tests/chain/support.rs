@@ -213,6 +213,11 @@ impl Operated {
         Ok(Self { cluster, settings, client, _payload: payload, endpoint, http, running })
     }
 
+    /// Replaces the operator's own release.
+    pub(crate) fn write_payload(&self, release: &TestRelease) -> Result<()> {
+        release.write(self.payload.path())
+    }
+
     /// Starts the operator.
     pub(crate) fn start(&mut self) {
         let stop = CancellationToken::new();

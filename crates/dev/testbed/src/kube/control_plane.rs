@@ -48,11 +48,45 @@ impl ControlPlane<'_> {
         fs::create_dir_all(&data)?;
         let data = data.display().to_string();
         run.run("mount", ["-t", "tmpfs", "-o", "mode=0700", "tmpfs", &data], START_TIMEOUT)?;
-        let arguments = self.etcd_arguments(&data);
+        self.start_etcd_with(run, &data)
+    }
+
+    fn start_etcd_with(&self, run: &mut ManagedRun, data: &str) -> Result<()> {
+        let arguments = self.etcd_arguments(data);
         let program = self.binaries.etcd.clone().or_else(|| find("etcd"));
         let program = program.context("etcd is missing: apt-get install etcd-server")?;
         let etcd = run.spawn("etcd", &program, arguments)?;
         self.until_ok(&etcd, ETCD_CLIENTS, "/health", |response| response.status == 200)
+    }
+
+    /// Saves a snapshot of etcd to a file.
+    pub(super) fn save_etcd(&self, run: &ManagedRun, file: &Path) -> Result<()> {
+        let arguments = [
+            format!("--endpoints=https://{}:{ETCD_CLIENTS}", self.address),
+            format!("--cacert={}", self.pki.path("ca.crt")),
+            format!("--cert={}", self.pki.path("etcd.crt")),
+            format!("--key={}", self.pki.path("etcd.key")),
+            "snapshot".to_owned(),
+            "save".to_owned(),
+            file.display().to_string(),
+        ];
+        run.run("etcdctl", arguments, START_TIMEOUT).map(drop)
+    }
+
+    /// Starts etcd with a snapshot, in a new data directory. It must not run.
+    pub(super) fn restore_etcd(&self, run: &mut ManagedRun, file: &Path) -> Result<()> {
+        let data = file.with_extension("restored").display().to_string();
+        let peers = format!("http://{}:{ETCD_PEERS}", self.address);
+        let arguments = [
+            "snapshot".to_owned(),
+            "restore".to_owned(),
+            file.display().to_string(),
+            format!("--data-dir={data}"),
+            format!("--initial-cluster=default={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+        ];
+        run.run("etcdctl", arguments, START_TIMEOUT)?;
+        self.start_etcd_with(run, &data)
     }
 
     fn etcd_arguments(&self, data: &str) -> Vec<String> {

@@ -76,6 +76,8 @@ pub struct Cluster {
     address: Ipv4Addr,
     kubeconfig: PathBuf,
     audit_log: PathBuf,
+    /// Once its components have started.
+    parts: Option<(Binaries, Pki)>,
 }
 
 impl Cluster {
@@ -114,6 +116,7 @@ impl Cluster {
             address: address_in(net),
             kubeconfig: kubeconfig_in(run.path()),
             audit_log: audit_log_in(run.path()),
+            parts: None,
             run,
         }
     }
@@ -142,7 +145,34 @@ impl Cluster {
             progress("starting the node (about 8 seconds)");
             node.join(run, &plane)?;
         }
-        controllers.map_or(Ok(()), |controllers| plane.until_pods_can_be_created(&controllers))
+        controllers.map_or(Ok(()), |controllers| plane.until_pods_can_be_created(&controllers))?;
+        self.parts = Some((binaries.clone(), pki));
+        Ok(())
+    }
+
+    /// Saves a snapshot of etcd; returns its file.
+    pub fn save_etcd(&self) -> Result<PathBuf> {
+        packages::ensure(&[Purpose::EtcdClient], &|_| {})?;
+        let (binaries, pki) = self.parts.as_ref().context("the cluster has not started")?;
+        let client = TlsClient::new(&pki.ca, &pki.admin.certificate, &pki.admin.key)?;
+        let plane = ControlPlane { binaries, pki, client: &client, address: self.address };
+        let file = self.run.join("etcd-snapshot");
+        plane.save_etcd(&self.run, &file)?;
+        Ok(file)
+    }
+
+    /// Restores a snapshot of etcd under the running cluster, and starts the API server again, as an
+    /// administrator does. All `resourceVersions` are lower after that.
+    pub fn restore_etcd(&mut self, snapshot: &Path) -> Result<()> {
+        let (binaries, pki) = self.parts.as_ref().context("the cluster has not started")?;
+        let client = TlsClient::new(&pki.ca, &pki.admin.certificate, &pki.admin.key)?;
+        let plane = ControlPlane { binaries, pki, client: &client, address: self.address };
+        for name in ["kube-apiserver", "etcd"] {
+            self.run.end(name)?;
+        }
+        plane.restore_etcd(&mut self.run, snapshot)?;
+        let api_server = plane.start_api_server(&mut self.run, &self.audit_log)?;
+        plane.until_api_server_is_ready(&api_server)
     }
 
     /// The kubeconfig with all permissions.
