@@ -165,7 +165,7 @@ mod tests {
 
     /// A table with four slots, two for each peer.
     struct Table {
-        table: ConnectionTable,
+        inner: ConnectionTable,
         now: Instant,
         opened: Vec<(u64, CancellationToken)>,
     }
@@ -173,15 +173,15 @@ mod tests {
     impl Table {
         fn new() -> Self {
             let limits = ConnectionLimits { total: 4, per_peer: 2 };
-            let table = ConnectionTable { limits, next_id: 0, entries: BTreeMap::new() };
-            Self { table, now: Instant::now(), opened: Vec::new() }
+            let inner = ConnectionTable { limits, next_id: 0, entries: BTreeMap::new() };
+            Self { inner, now: Instant::now(), opened: Vec::new() }
         }
 
         /// Opens a connection of the host with this last byte, a second after the previous one.
         fn open(&mut self, host: u8) -> bool {
             self.now += Duration::from_secs(1);
             let peer = Peer::from(IpAddr::from([10, 0, 0, host]));
-            let admitted = self.table.admit(peer, self.now);
+            let admitted = self.inner.admit(peer, self.now);
             let is_admitted = admitted.is_some();
             self.opened.extend(admitted);
             is_admitted
@@ -189,7 +189,7 @@ mod tests {
 
         fn set(&mut self, index: usize, state: ConnectionState) {
             self.now += Duration::from_secs(1);
-            let entry = self.table.entries.get_mut(&self.opened[index].0).unwrap();
+            let entry = self.inner.entries.get_mut(&self.opened[index].0).unwrap();
             (entry.state, entry.since) = (state, self.now);
         }
 
@@ -207,7 +207,7 @@ mod tests {
         for _ in 0..500 {
             assert!(table.open(2));
         }
-        assert_eq!(table.table.entries.len(), 3);
+        assert_eq!(table.inner.entries.len(), 3);
         assert_eq!(table.evicted(), (1..499).collect::<Vec<_>>());
     }
 

@@ -55,14 +55,14 @@ impl Balancer {
     }
 
     /// Adds a guard once it is ready.
-    pub(crate) async fn add(&mut self, address: SocketAddr, probes: SocketAddr) -> Result<()> {
+    pub(crate) async fn add(&mut self, address: SocketAddr, readiness: SocketAddr) -> Result<()> {
         let prober = self.prober.clone();
         wait::until("a guard to be ready", || async {
-            Ok(is_ready(&prober, probes).await.then_some(()))
+            Ok(is_ready(&prober, readiness).await.then_some(()))
         })
         .await?;
-        lock(&self.guards).push(Guard { address, probes, left: None });
-        self.tasks.spawn(probe(probes, prober, Arc::clone(&self.guards)));
+        lock(&self.guards).push(Guard { address, probes: readiness, left: None });
+        self.tasks.spawn(probe(readiness, prober, Arc::clone(&self.guards)));
         Ok(())
     }
 }

@@ -22,13 +22,13 @@ async fn flood_of_idle_connections_does_not_silence_the_webhook() -> Result<()> 
     let guard = platform.start(settings)?;
     platform.until_refused("4.6").await?;
     let flood = ConnectionFlood::start(platform.address()?, 500).await?;
-    let prober = http_client().build()?;
+    let http = http_client().build()?;
     flood
         .withstand(async || {
             // The API server ignores a webhook that does not respond in time.
             let installed = platform.install_dry_run("too-old", up_to("4.6")).await;
             assert!(installed.is_err(), "the webhook did not respond");
-            let probe = prober.get(format!("http://{probes}/readyz")).send().await?;
+            let probe = http.get(format!("http://{probes}/readyz")).send().await?;
             assert_eq!(probe.status(), 200);
             Ok(())
         })

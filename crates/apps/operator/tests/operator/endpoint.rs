@@ -195,8 +195,8 @@ async fn flood_of_idle_connections_delays_neither_probes_nor_scrapes() -> Result
     let (scraper, prober) = (client(Some(&files.certificate))?, client(None)?);
     flood
         .withstand(async || {
-            let scraped = timeout(PROBE_TIMEOUT, endpoint.get(&scraper, "tls/metrics")).await;
-            assert_eq!(scraped.context("the scrape timed out")??.0, 200);
+            let answer = timeout(PROBE_TIMEOUT, endpoint.get(&scraper, "tls/metrics")).await;
+            assert_eq!(answer.context("the scrape timed out")??.0, 200);
             assert_eq!(probe(&prober, probe_address, "/healthz").await?, 200);
             Ok(())
         })

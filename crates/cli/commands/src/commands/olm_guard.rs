@@ -130,7 +130,7 @@ fn advise(error: GuardError) -> anyhow::Error {
     };
     let message = match &error {
         GuardError::TaskEnded => "the OLM guard stopped unexpectedly",
-        _ => "cannot start the OLM guard",
+        GuardError::Timing(_) => "cannot start the OLM guard",
     };
     let message = message.to_owned();
     anyhow::Error::from(error).context(WithHint { message, hint: hint.to_owned() })
