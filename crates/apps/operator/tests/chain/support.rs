@@ -159,7 +159,7 @@ pub(crate) struct Operated {
     pub(crate) settings: Settings,
     /// The client of the operator.
     pub(crate) client: Client,
-    _payload: TempDir,
+    payload: TempDir,
     endpoint: SocketAddr,
     http: reqwest::Client,
     running: Option<(CancellationToken, JoinHandle<Result<()>>)>,
@@ -210,7 +210,7 @@ impl Operated {
         let endpoint = TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?;
         let settings = settings(payload.path(), &image, metrics, endpoint);
         let running = None;
-        Ok(Self { cluster, settings, client, _payload: payload, endpoint, http, running })
+        Ok(Self { cluster, settings, client, payload, endpoint, http, running })
     }
 
     /// Replaces the operator's own release.
