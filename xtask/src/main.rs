@@ -16,6 +16,7 @@
 //! | `generated`, `removed_apis` | generated files |
 //! | `image`, `platform` | image of the binary, and releases of the example platform |
 //! | `services` | Kubernetes, registry and Prometheus that outlive the command |
+//! | `threat_model` | a test that the threat model names existing tests |
 //! | `cargo`, `metadata`, `lexer` | cargo commands, packages, and a lexer for Rust |
 
 mod bench;
@@ -37,6 +38,8 @@ mod suite;
 mod test;
 mod test_cluster;
 mod texts;
+#[cfg(test)]
+mod threat_model;
 
 use std::process::ExitCode;
 
