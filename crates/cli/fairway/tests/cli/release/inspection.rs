@@ -47,7 +47,7 @@ fn info_describes_a_release() {
     channels: fast-5.1, stable-5.1
     updates from: 5.0.0, 5.0.1
     updates to: 5.1.1
-    manifests: 25, of which 23 for self-managed-high-availability, preflight checks: 1
+    manifests: 26, of which 24 for self-managed-high-availability, preflight checks: 1
     keyrings: verifier-public-key-team
     signature stores: https://signatures.example
     images: 2

@@ -27,7 +27,7 @@ fn new_is_reproducible() {
     ----- stderr -----
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
     warning: the release has no alerts, because no manifest contains the CRDs PrometheusRule and ServiceMonitor; to add alerts anyway, use --monitoring
-    release 5.1.0: manifests: 22, images: 2
+    release 5.1.0: manifests: 23, images: 2
     ");
     let digest = |layout: &str| {
         let info = files.json(&["info", layout]);
@@ -161,7 +161,7 @@ fn new_prints_warnings_and_adds_alerts() {
     warning: 0000_50_monitoring_01.yaml:1: configmap "monitoring/forgotten" is not included in any cluster: no annotation include.release.openshift.io/… is "true"
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
     warning: the release has no alerts, because no manifest contains the CRDs PrometheusRule and ServiceMonitor; to add alerts anyway, use --monitoring
-    release 5.1.0: manifests: 21, images: 0
+    release 5.1.0: manifests: 22, images: 0
     "#);
     let manifests = |arguments: &[&str]| files.json(arguments)["manifestCount"].as_u64().unwrap();
     let without = manifests(&new);

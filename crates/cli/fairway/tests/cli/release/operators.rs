@@ -55,7 +55,7 @@ fn new_with_operators_names_files_by_image() {
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
-    release 5.1.0: manifests: 22, images: 2
+    release 5.1.0: manifests: 23, images: 2
     "#);
     let file = "--file=release-manifests/0000_50_network_07_deployment.yaml";
     let text = files.run(&["extract", "releases", file]);
@@ -105,7 +105,7 @@ fn new_with_hidden_and_empty_directories_skips_them() {
     warning: operators/bootstrap/image-references:6: key "Name" is read as "name"
     warning: operators/network/image-references:6: key "Name" is read as "name"
     warning: operators/storage/image-references:6: key "Name" is read as "name"
-    release 5.1.0: manifests: 22, images: 2
+    release 5.1.0: manifests: 23, images: 2
     "#);
     let file = "--file=release-manifests/0000_50_scripts_run.sh";
     assert!(files.run(&["extract", "releases", file]).contains("echo 5.1.0"));
@@ -240,7 +240,7 @@ fn new_with_unresolved_placeholders_fails_and_names_the_options() {
     warning: operators/other/01.yaml:1:1: deployment "other/other": field spec.template.spec.containers[0].image: image "quay.io/example/other:dev" is not pinned by digest
     warning: no ConfigMap configures signature verification: without --force, clusters with this release refuse all other releases
     4 more warnings: use --verbose to show them
-    release 5.1.0: manifests: 23, images: 1
+    release 5.1.0: manifests: 24, images: 1
     "#);
 }
 

@@ -19,9 +19,9 @@ fn info_with_graph_text_prints_steps() {
     insta::assert_snapshot!(graph("text"), @"
     exit code: 0
     ----- stdout -----
-    release 5.1.0: 23 manifests in 3 steps
+    release 5.1.0: 24 manifests in 3 steps
     step 1
-      00 cluster-version-operator: 20 manifests
+      00 cluster-version-operator: 21 manifests
     step 2
       10 config: 1 manifest
     step 3
@@ -38,7 +38,7 @@ fn info_with_graph_dot_prints_nodes_and_edges() {
     digraph tasks {
       node [shape=box fontname="sans-serif"];
       0 [shape=point];
-      1 [label="00 cluster-version-operator\n10 config\n21 manifests" peripheries=1];
+      1 [label="00 cluster-version-operator\n10 config\n22 manifests" peripheries=1];
       2 [label="50 network\n1 manifest" peripheries=1];
       3 [label="50 storage\n1 manifest" peripheries=1];
       0 -> 1;
