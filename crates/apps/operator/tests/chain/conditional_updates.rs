@@ -13,8 +13,8 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::front::{Behaviour, Front};
-use crate::support::{Graph, Operated, available, http, prometheus, recommended, update};
+use crate::fault_proxy::{Behaviour, FaultProxy};
+use crate::support::{Graph, OperatedCluster, available, http, prometheus, recommended, update};
 use crate::telemetry::Telemetry;
 
 pub(crate) const CHANNEL: &str =
@@ -48,7 +48,10 @@ pub(crate) fn snapshot(directory: &TempDir, samples: &str) -> Result<MetricsSour
 }
 
 /// Waits for the status of the recommendation of 4.7.4.
-async fn verdict(operated: &Operated, status: &ConditionStatus) -> Result<ClusterVersionStatus> {
+async fn verdict(
+    operated: &OperatedCluster,
+    status: &ConditionStatus,
+) -> Result<ClusterVersionStatus> {
     operated
         .status("a verdict about 4.7.4", |found| {
             recommended(found, "4.7.4").is_some_and(|condition| condition.status == *status)
@@ -60,7 +63,7 @@ async fn verdict(operated: &Operated, status: &ConditionStatus) -> Result<Cluste
 async fn cluster_exposed_to_all_risks_has_all_of_them() -> Result<()> {
     let (graph, directory) = (graph().await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
-    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    let mut operated = OperatedCluster::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
     operated.start();
     let status = verdict(&operated, &ConditionStatus::False).await?;
 
@@ -87,7 +90,7 @@ async fn cluster_exposed_to_all_risks_has_all_of_them() -> Result<()> {
 async fn cluster_without_exposure_is_recommended_the_update() -> Result<()> {
     let (graph, directory) = (graph().await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(false, "AWS"))?;
-    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    let mut operated = OperatedCluster::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
     operated.start();
     let status = verdict(&operated, &ConditionStatus::True).await?;
     assert_eq!(available(&status), ["4.7.4", "4.6.43", "4.6.42"]);
@@ -100,7 +103,7 @@ async fn cluster_without_metrics_has_unknown_risks() -> Result<()> {
     let graph = graph().await?;
     // No server listens on this port.
     let metrics = prometheus("http://127.0.0.1:9")?;
-    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    let mut operated = OperatedCluster::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
     operated.start();
     let status = verdict(&operated, &ConditionStatus::Unknown).await?;
     assert_eq!(available(&status), ["4.6.43", "4.6.42"]);
@@ -112,7 +115,7 @@ async fn cluster_without_metrics_has_unknown_risks() -> Result<()> {
 async fn update_with_accepted_risks_is_available() -> Result<()> {
     let (graph, directory) = (graph().await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
-    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    let mut operated = OperatedCluster::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
     operated.start();
     verdict(&operated, &ConditionStatus::False).await?;
 
@@ -133,8 +136,8 @@ async fn update_with_accepted_risks_is_available() -> Result<()> {
 }
 
 /// A server with metrics to scrape.
-async fn exporter(samples: &str) -> Result<Front> {
-    let exporter = Front::start(|_| Box::pin(std::future::pending())).await?;
+async fn exporter(samples: &str) -> Result<FaultProxy> {
+    let exporter = FaultProxy::start(|_| Box::pin(std::future::pending())).await?;
     exporter.behaves(Behaviour::Metrics(samples.to_owned()));
     Ok(exporter)
 }
@@ -160,7 +163,7 @@ async fn cluster_with_real_prometheus_has_same_results() -> Result<()> {
     let server = tokio::task::spawn_blocking(|| Prometheus::start(options)).await??;
     is_scraped(&server, "VSphere").await?;
     let metrics = prometheus(&server.url())?;
-    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    let mut operated = OperatedCluster::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
     operated.start();
     let status = verdict(&operated, &ConditionStatus::False).await?;
     let condition = recommended(&status, "4.7.4").unwrap();
@@ -201,7 +204,8 @@ async fn update_with_risk_of_degraded_operator_is_not_recommended() -> Result<()
     let risks = [("5.1.1", "StorageMigrationStalls", QUERY)];
     let graph = Graph::with_risks(&["5.1.0", "5.1.1"], &risks).await?;
     let mut operated =
-        Operated::new("5.1.0", crate::support::CHANNEL, &graph.url(), telemetry.source()?).await?;
+        OperatedCluster::new("5.1.0", crate::support::CHANNEL, &graph.url(), telemetry.source()?)
+            .await?;
     let storage = objects::cluster_operator("storage");
     let operators: Api<ClusterOperator> = Api::all(operated.cluster.client());
     operators.create(&PostParams::default(), &storage).await?;
@@ -242,7 +246,7 @@ async fn report(operators: &Api<ClusterOperator>, is_degraded: bool) -> Result<(
 }
 
 /// Removes fields from the CRD that older clusters do not have.
-async fn remove_fields(operated: &Operated) -> Result<()> {
+async fn remove_fields(operated: &OperatedCluster) -> Result<()> {
     let api: Api<CustomResourceDefinition> = Api::all(operated.cluster.client());
     let mut crd = api.get("clusterversions.config.openshift.io").await?;
     let schema = crd.spec.versions[0].schema.as_mut().context("a schema")?;
@@ -258,7 +262,7 @@ async fn remove_fields(operated: &Operated) -> Result<()> {
 async fn status_with_older_crd_has_known_fields() -> Result<()> {
     let (graph, directory) = (graph().await?, tempfile::tempdir()?);
     let metrics = snapshot(&directory, &samples(true, "VSphere"))?;
-    let mut operated = Operated::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
+    let mut operated = OperatedCluster::new("4.6.23", "stable-4.7", &graph.url(), metrics).await?;
     remove_fields(&operated).await?;
     operated.start();
     let is_evaluated = |status: &ClusterVersionStatus| {

@@ -9,7 +9,7 @@ use fairway_testkit::environment;
 use fairway_testkit::platform::Platform;
 use tokio::time::Instant;
 
-use crate::support::{Graph, Operated};
+use crate::support::{Graph, OperatedCluster};
 use crate::telemetry::Telemetry;
 
 /// Clusters and channels with conditional updates.
@@ -48,7 +48,7 @@ async fn updates_of_platform_are_evaluated_in_one_pass() -> Result<()> {
     for (version, channel) in CLUSTERS {
         let telemetry = Telemetry::of(SAMPLES).await?;
         let mut operated =
-            Operated::new(version, channel, &graph.url(), telemetry.source()?).await?;
+            OperatedCluster::new(version, channel, &graph.url(), telemetry.source()?).await?;
         operated.settings.risks.burst = 64;
         let mark = operated.cluster.audit_log()?.mark()?;
         let begin = Instant::now();

@@ -1,8 +1,8 @@
 //! The whole chain: graph-data → update service → operator → ClusterVersion.
 
 mod conditional_updates;
+mod fault_proxy;
 mod faults;
-mod front;
 mod full_data;
 mod preflight;
 mod query_results;

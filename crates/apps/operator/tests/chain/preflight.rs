@@ -11,7 +11,7 @@ use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
-use crate::faults::World;
+use crate::faults::TestSetup;
 use crate::support::{available, reason, recommended, update};
 
 const NAMESPACE: &str = "openshift-cluster-version";
@@ -53,13 +53,13 @@ fn record_of(image: &str, document: &str) -> Result<ConfigMap> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stored_findings_become_risks_that_can_be_accepted() -> Result<()> {
-    let mut world = World::new().await?;
-    let records: Api<ConfigMap> = Api::namespaced(world.operated.cluster.client(), NAMESPACE);
+    let mut setup = TestSetup::new().await?;
+    let records: Api<ConfigMap> = Api::namespaced(setup.operated.cluster.client(), NAMESPACE);
     let invalid = record_of(&objects::release("5.3.0").image, &"[".repeat(10_000))?;
     for record in [found("5.1.1", &["DualStack"])?, found("5.2.0", &[])?, invalid] {
         records.create(&PostParams::default(), &record).await?;
     }
-    let operated = &mut world.operated;
+    let operated = &mut setup.operated;
     operated.start();
     let is_known = |status: &ClusterVersionStatus| {
         let because = |version| recommended(status, version).map(|it| it.reason.as_str());

@@ -14,7 +14,7 @@ use kube::{Api, ResourceExt as _};
 use serde_json::json;
 use tokio::task::block_in_place;
 
-use crate::support::{CHANNEL, Operated};
+use crate::support::{CHANNEL, OperatedCluster};
 
 /// The operator stays leader while the API server restarts: only the restore makes it start over.
 const TIMING: Timing = Timing {
@@ -43,7 +43,7 @@ async fn until_present(maps: &Api<ConfigMap>, name: &str, is_present: bool) -> R
 }
 
 /// Waits until the operator has renewed its Lease.
-async fn await_renewal(operated: &Operated) -> Result<()> {
+async fn await_renewal(operated: &OperatedCluster) -> Result<()> {
     let LeaseName { namespace, name } = &operated.settings.election.lease;
     let leases: Api<Lease> = Api::namespaced(operated.cluster.client(), namespace);
     let before = leases.get(name).await?.resource_version();
@@ -62,7 +62,7 @@ async fn objects_lost_by_a_restore_of_etcd_are_created_again() -> Result<()> {
     let samples = tempfile::NamedTempFile::new()?;
     let metrics = MetricsSource::Snapshot(samples.path().to_owned());
     let mut operated =
-        Operated::on(cluster, "5.1.0", CHANNEL, "http://127.0.0.1:1/graph", metrics).await?;
+        OperatedCluster::on(cluster, "5.1.0", CHANNEL, "http://127.0.0.1:1/graph", metrics).await?;
     operated.write_payload(
         &TestRelease::new("5.1.0").object("0000_50_test_10-restored", config_map("restored")),
     )?;

@@ -154,7 +154,7 @@ pub(crate) fn http() -> Result<reqwest::Client> {
 }
 
 /// A cluster with an operator.
-pub(crate) struct Operated {
+pub(crate) struct OperatedCluster {
     pub(crate) cluster: TestCluster,
     pub(crate) settings: Settings,
     /// The client of the operator.
@@ -165,7 +165,7 @@ pub(crate) struct Operated {
     running: Option<(CancellationToken, JoinHandle<Result<()>>)>,
 }
 
-impl Operated {
+impl OperatedCluster {
     /// A cluster at a version, with a channel and an update service. The operator is not started.
     pub(crate) async fn new(
         version: &str,
@@ -323,7 +323,7 @@ impl Operated {
     }
 }
 
-impl Drop for Operated {
+impl Drop for OperatedCluster {
     fn drop(&mut self) {
         if let Some((stop, task)) = self.running.take() {
             stop.cancel();

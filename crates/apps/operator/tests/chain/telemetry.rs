@@ -13,12 +13,12 @@ use fairway_promql::{Query, Snapshot, snapshot};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::front::{Front, lock};
+use crate::fault_proxy::{FaultProxy, lock};
 use crate::support::prometheus;
 
 /// A server with the Prometheus HTTP API for fixed samples.
 pub(crate) struct Telemetry {
-    pub(crate) front: Front,
+    pub(crate) front: FaultProxy,
     state: Arc<MetricsState>,
 }
 
@@ -32,7 +32,7 @@ impl Telemetry {
     pub(crate) async fn of(samples: &str) -> Result<Self> {
         let state = Arc::new(MetricsState::default());
         samples.clone_into(&mut lock(&state.samples));
-        let front = Front::start({
+        let front = FaultProxy::start({
             let state = Arc::clone(&state);
             move |request| {
                 let state = Arc::clone(&state);

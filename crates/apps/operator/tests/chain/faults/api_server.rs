@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use fairway_api::cluster_version::{ClusterVersionStatus, UpdateState};
-use fairway_api::reason::progressing;
-use fairway_api::{CLUSTER_VERSION_NAME, ConditionStatus, Conditions as _};
+use fairway_api::{CLUSTER_VERSION_NAME, ConditionStatus};
 use fairway_operator::election::Timing;
 use fairway_sandbox::faults::Fault;
 use fairway_sandbox::sandbox::Sandbox;
@@ -16,55 +14,55 @@ use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{World, is_settled};
+use super::{TestSetup, is_complete, is_settled};
 use crate::support::{available, reason, recommended};
 
 /// The sandbox of the cluster: only a sandbox can fail on demand.
-fn sandbox(world: &World) -> Option<&Sandbox> {
-    world.operated.cluster.fault_injection()
+fn sandbox(setup: &TestSetup) -> Option<&Sandbox> {
+    setup.operated.cluster.fault_injection()
 }
 
 /// Accepts a risk, and waits until the operator has evaluated it.
-async fn is_followed(world: &World) -> Result<()> {
+async fn is_followed(setup: &TestSetup) -> Result<()> {
     let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
-    world.operated.patch_spec(accepted).await?;
+    setup.operated.patch_spec(accepted).await?;
     let is_accepted = |status: &_| available(status).contains(&"5.1.2");
-    world.operated.status("the acceptance to count", is_accepted).await?;
-    world.operated.patch_spec(json!({"desiredUpdate": null})).await?;
-    world.settled().await.map(drop)
+    setup.operated.status("the acceptance to count", is_accepted).await?;
+    setup.operated.patch_spec(json!({"desiredUpdate": null})).await?;
+    setup.settled().await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operator_after_api_server_restart_in_the_sandbox_watches_again() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
-    world.settled().await?;
-    let Some(sandbox) = sandbox(&world) else { return Ok(()) };
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
+    setup.settled().await?;
+    let Some(sandbox) = sandbox(&setup) else { return Ok(()) };
     sandbox.restart();
-    is_followed(&world).await?;
-    world.operated.reports("fairway_operator_leader", 1.0).await?;
-    world.operated.stop().await
+    is_followed(&setup).await?;
+    setup.operated.reports("fairway_operator_leader", 1.0).await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_cut_in_the_sandbox_are_restarted() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
-    world.settled().await?;
-    let Some(sandbox) = sandbox(&world) else { return Ok(()) };
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
+    setup.settled().await?;
+    let Some(sandbox) = sandbox(&setup) else { return Ok(()) };
     sandbox.faults().add(Fault::cut_watch(0).resource("clusterversions").times(2));
     sandbox.faults().add(Fault::cut_watch(1).resource("clusterversions").times(2));
     sandbox.restart();
-    is_followed(&world).await?;
-    world.operated.stop().await
+    is_followed(&setup).await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_write_that_fails_in_the_sandbox_is_retried() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
-    world.settled().await?;
-    let Some(sandbox) = sandbox(&world) else { return Ok(()) };
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
+    setup.settled().await?;
+    let Some(sandbox) = sandbox(&setup) else { return Ok(()) };
     for (fault, outcome) in [
         (Fault::refuse(500), "failed"),
         (Fault::drop_connection(), "failed"),
@@ -73,89 +71,83 @@ async fn status_write_that_fails_in_the_sandbox_is_retried() -> Result<()> {
         (Fault::refuse(409), "conflict"),
     ] {
         let count = format!("fairway_operator_api_writes_total{{outcome=\"{outcome}\"}}");
-        let before = world.operated.sample(&count).await?;
+        let before = setup.operated.sample(&count).await?;
         let writes = fault.verb("update").resource("clusterversions/status");
         sandbox.faults().add(writes.times(1));
-        is_followed(&world).await?;
+        is_followed(&setup).await?;
         assert!(sandbox.faults().is_empty(), "{outcome}: it did not happen");
-        world.operated.reports(&count, before + 1.0).await?;
+        setup.operated.reports(&count, before + 1.0).await?;
     }
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cluster_version_created_again_gets_a_status() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
     for name in ["A", "B", "C"] {
         let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": name}]}});
-        world.operated.patch_spec(accepted).await?;
+        setup.operated.patch_spec(accepted).await?;
     }
-    world.settled().await?;
-    let api = world.operated.cluster_version();
+    setup.settled().await?;
+    let api = setup.operated.cluster_version();
     let before = api.get(CLUSTER_VERSION_NAME).await?;
     api.delete(CLUSTER_VERSION_NAME, &DeleteParams::default()).await?;
     let is_reported = |text: &str| !text.contains("\ncluster_version_available_updates{");
-    world.operated.metrics("the missing ClusterVersion to be reported", is_reported).await?;
+    setup.operated.metrics("the missing ClusterVersion to be reported", is_reported).await?;
 
     let metadata = ObjectMeta { name: Some(before.name_any()), ..ObjectMeta::default() };
     let mut again = before.clone();
     (again.metadata, again.status) = (metadata, None);
     api.create(&PostParams::default(), &again).await?;
     let is_seen = |status: &_| is_settled(status) && status.observed_generation == 1;
-    world.operated.status("the new object to be seen", is_seen).await?;
-    world.operated.reports("cluster_version_available_updates", 2.0).await?;
-    world.operated.stop().await
+    setup.operated.status("the new object to be seen", is_seen).await?;
+    setup.operated.reports("cluster_version_available_updates", 2.0).await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_changed_by_another_client_is_corrected() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
     // No further write is expected.
     let is_whole = |status: &_| is_settled(status) && is_complete(status);
-    let before = world.operated.status("the release to be complete", is_whole).await?;
+    let before = setup.operated.status("the release to be complete", is_whole).await?;
     let writes = r#"fairway_operator_api_writes_total{outcome="written"}"#;
-    let written = world.operated.sample(writes).await?;
+    let written = setup.operated.sample(writes).await?;
     let foreign =
         json!({"status": {"availableUpdates": [], "conditionalUpdates": [], "conditions": []}});
-    let api = world.operated.cluster_version();
+    let api = setup.operated.cluster_version();
     let parameters = PatchParams::default();
     api.patch_status(CLUSTER_VERSION_NAME, &parameters, &Patch::Merge(foreign)).await?;
-    let status = world.settled().await?;
+    let status = setup.settled().await?;
     assert_eq!(status.available_updates, before.available_updates);
     assert_eq!(status.conditional_updates, before.conditional_updates, "times are remembered, too");
-    world.operated.reports(writes, written + 1.0).await?;
-    world.operated.stop().await
+    setup.operated.reports(writes, written + 1.0).await?;
+    setup.operated.stop().await
 }
 
-fn is_complete(status: &ClusterVersionStatus) -> bool {
-    let newest = status.history.first();
-    newest.is_some_and(|entry| entry.state == UpdateState::Completed)
-        && status.conditions.is_false(progressing::TYPE)
-}
-
-async fn annotate(world: &World, value: &Value) -> Result<()> {
+async fn annotate(setup: &TestSetup, value: &Value) -> Result<()> {
     let patch = json!({"metadata": {"annotations": {"fairway.dev/accepted-risks": value}}});
-    let api = world.operated.cluster_version();
+    let api = setup.operated.cluster_version();
     api.patch(CLUSTER_VERSION_NAME, &PatchParams::default(), &Patch::Merge(patch)).await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn oversized_spec_and_annotation_accept_no_risk() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
-    world.settled().await?;
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
+    setup.settled().await?;
     // The maximum size of the API.
-    annotate(&world, &json!("[".repeat(200 << 10))).await?;
+    annotate(&setup, &json!("[".repeat(200 << 10))).await?;
     let mut names: Vec<_> = (0..999).map(|number| json!({"name": format!("R{number}")})).collect();
     names.push(json!({"name": "RiskOne"}));
-    world.operated.patch_spec(json!({"desiredUpdate": {"acceptRisks": names}})).await?;
-    let generation = world.operated.cluster_version().get(CLUSTER_VERSION_NAME).await?;
+    setup.operated.patch_spec(json!({"desiredUpdate": {"acceptRisks": names}})).await?;
+    let generation = setup.operated.cluster_version().get(CLUSTER_VERSION_NAME).await?;
     let generation = generation.metadata.generation.unwrap_or_default();
     let is_seen = |status: &_| is_settled(status) && status.observed_generation == generation;
-    let status = world.operated.status("the harm to be seen", is_seen).await?;
+    let status = setup.operated.status("the harm to be seen", is_seen).await?;
     let condition = recommended(&status, "5.1.2").unwrap();
     assert_eq!(
         condition.status,
@@ -165,18 +157,18 @@ async fn oversized_spec_and_annotation_accept_no_risk() -> Result<()> {
     assert!(condition.message.contains("cannot read"), "{}", condition.message);
     assert!(serde_json::to_vec(&status)?.len() < 64 << 10);
 
-    annotate(&world, &Value::Null).await?;
+    annotate(&setup, &Value::Null).await?;
     let is_accepted = |status: &_| available(status).contains(&"5.1.2");
-    world.operated.status("the acceptance to count", is_accepted).await?;
+    setup.operated.status("the acceptance to count", is_accepted).await?;
 
-    world.operated.patch_spec(json!({"channel": "no such channel", "upstream": "ftp://x"})).await?;
+    setup.operated.patch_spec(json!({"channel": "no such channel", "upstream": "ftp://x"})).await?;
     let is_invalid = |status: &_| reason(status, "Invalid") == "InvalidClusterVersion";
-    world.operated.status("the spec to be invalid", is_invalid).await?;
-    let spec = json!({"channel": crate::support::CHANNEL, "upstream": world.updates.url(), "desiredUpdate": null});
-    world.operated.patch_spec(spec).await?;
+    setup.operated.status("the spec to be invalid", is_invalid).await?;
+    let spec = json!({"channel": crate::support::CHANNEL, "upstream": setup.updates.url(), "desiredUpdate": null});
+    setup.operated.patch_spec(spec).await?;
     let is_valid = |status: &_| is_settled(status) && reason(status, "Invalid").is_empty();
-    world.operated.status("the spec to be valid", is_valid).await?;
-    world.operated.stop().await
+    setup.operated.status("the spec to be valid", is_valid).await?;
+    setup.operated.stop().await
 }
 
 const TIMING: Timing = Timing {
@@ -185,18 +177,18 @@ const TIMING: Timing = Timing {
     retry: Duration::from_millis(300),
 };
 
-async fn world() -> Result<World> {
-    let mut world = World::new().await?;
-    world.operated.settings.election.timing = TIMING;
-    world.operated.start();
-    world.settled().await?;
-    Ok(world)
+async fn setup() -> Result<TestSetup> {
+    let mut setup = TestSetup::new().await?;
+    setup.operated.settings.election.timing = TIMING;
+    setup.operated.start();
+    setup.settled().await?;
+    Ok(setup)
 }
 
 /// Writes another holder into the Lease.
-async fn steal(world: &World, seconds: u32, renewed: &str) -> Result<()> {
-    let lease = &world.operated.settings.election.lease;
-    let leases: Api<Lease> = Api::namespaced(world.operated.cluster.client(), &lease.namespace);
+async fn steal(setup: &TestSetup, seconds: u32, renewed: &str) -> Result<()> {
+    let lease = &setup.operated.settings.election.lease;
+    let leases: Api<Lease> = Api::namespaced(setup.operated.cluster.client(), &lease.namespace);
     let stolen = json!({"spec": {
         "holderIdentity": "a rival",
         "leaseDurationSeconds": seconds,
@@ -208,8 +200,8 @@ async fn steal(world: &World, seconds: u32, renewed: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_write_stops_when_lease_is_lost() -> Result<()> {
-    let mut world = world().await?;
-    let operated = &world.operated;
+    let mut setup = setup().await?;
+    let operated = &setup.operated;
     // The write takes longer than the Lease is held.
     if let Some(sandbox) = operated.cluster.as_sandbox() {
         let slow = Fault::delay(Duration::from_secs(8));
@@ -223,7 +215,7 @@ async fn status_write_stops_when_lease_is_lost() -> Result<()> {
     }
     // From here: an earlier write may be in progress until this one starts.
     let mark = operated.cluster.audit_log()?.mark()?;
-    steal(&world, 12, "2026-01-01T00:00:00.000000Z").await?;
+    steal(&setup, 12, "2026-01-01T00:00:00.000000Z").await?;
     operated.reports("fairway_operator_leader", 0.0).await?;
     operated.patch_spec(accepted).await?;
     assert_eq!(operated.status_writes(mark)?, 0, "only the leader writes");
@@ -232,20 +224,20 @@ async fn status_write_stops_when_lease_is_lost() -> Result<()> {
     let is_accepted = |status: &_| available(status).contains(&"5.1.2");
     operated.status("the acceptance to count", is_accepted).await?;
     assert!(operated.status_writes(mark)? > 0);
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn election_ignores_clocks_of_other_replicas() -> Result<()> {
-    let mut world = world().await?;
+    let mut setup = setup().await?;
     for time in ["1999-12-31T23:59:59.000000Z", "2099-12-31T23:59:59.000000Z"] {
         let begin = Instant::now();
-        steal(&world, 5, time).await?;
-        world.operated.reports("fairway_operator_leader", 0.0).await?;
-        world.operated.reports("fairway_operator_leader", 1.0).await?;
+        steal(&setup, 5, time).await?;
+        setup.operated.reports("fairway_operator_leader", 0.0).await?;
+        setup.operated.reports("fairway_operator_leader", 1.0).await?;
         let waited = begin.elapsed();
         assert!(waited >= Duration::from_secs(5), "{time}: it led again after {waited:?}");
-        world.settled().await?;
+        setup.settled().await?;
     }
-    world.operated.stop().await
+    setup.operated.stop().await
 }

@@ -7,8 +7,8 @@ use fairway_api::cluster_version::ClusterVersionStatus;
 use fairway_api::{ConditionStatus, Conditions as _};
 use serde_json::json;
 
-use super::{World, is_settled};
-use crate::front::Behaviour;
+use super::{TestSetup, is_settled};
+use crate::fault_proxy::Behaviour;
 use crate::support::{available, reason, recommended};
 use crate::telemetry::{answer, vector};
 
@@ -22,42 +22,42 @@ fn is_unknown(status: &ClusterVersionStatus, version: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn risks_with_failing_prometheus_are_unknown_until_it_recovers() -> Result<()> {
-    let mut world = World::new().await?;
-    world.telemetry.front.behaves(Behaviour::Status(503));
-    world.operated.start();
+    let mut setup = TestSetup::new().await?;
+    setup.telemetry.front.behaves(Behaviour::Status(503));
+    setup.operated.start();
     let down = |status: &_| is_unknown(status, "5.1.2") && is_unknown(status, "5.1.3");
-    let status = world.operated.status("both risks to be unknown", down).await?;
+    let status = setup.operated.status("both risks to be unknown", down).await?;
     assert_eq!(available(&status), ["5.1.1"]);
     let condition = recommended(&status, "5.1.3").context("a verdict")?;
     assert!(condition.message.contains("503"), "{}", condition.message);
-    let operated = &world.operated;
+    let operated = &setup.operated;
     operated.reports(RISK_TWO, -1.0).await?;
     operated.sample(r#"fairway_operator_risk_unknown_seconds{risk="RiskTwo"}"#).await?;
     assert!(operated.sample("cluster_operator_promql_failed_evaluations_total").await? >= 2.0);
 
-    world.telemetry.front.behaves(Behaviour::Forward);
-    let status = world.settled().await?;
+    setup.telemetry.front.behaves(Behaviour::Forward);
+    let status = setup.settled().await?;
     assert_eq!(available(&status), ["5.1.3", "5.1.1"]);
-    world.operated.reports(RISK_TWO, 0.0).await?;
-    world.operated.stop().await
+    setup.operated.reports(RISK_TWO, 0.0).await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn risk_with_stalled_query_is_delayed_alone() -> Result<()> {
-    let mut world = World::new().await?;
-    world.telemetry.front.behaves_by(|url| {
+    let mut setup = TestSetup::new().await?;
+    setup.telemetry.front.behaves_by(|url| {
         if url.contains("risk_two") { Behaviour::Hang } else { Behaviour::Forward }
     });
-    world.operated.start();
+    setup.operated.start();
     let one_is_known = |status: &ClusterVersionStatus| {
         recommended(status, "5.1.2").is_some_and(|known| known.status == ConditionStatus::False)
     };
-    let status = world.operated.status("the other risk to be decided", one_is_known).await?;
+    let status = setup.operated.status("the other risk to be decided", one_is_known).await?;
     assert!(is_unknown(&status, "5.1.3"), "{status:#?}");
 
-    world.telemetry.front.behaves(Behaviour::Forward);
-    world.settled().await?;
-    world.operated.stop().await
+    setup.telemetry.front.behaves(Behaviour::Forward);
+    setup.settled().await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,12 +75,12 @@ async fn risk_with_wrong_result_type_is_unknown() -> Result<()> {
     let queries = wrong.each_ref().map(|(name, _)| format!("absent(some_{name})"));
     let risks: Vec<(&str, &str, &str)> =
         wrong.iter().zip(&queries).map(|((name, _), query)| ("5.1.1", *name, &query[..])).collect();
-    let mut world = World::with(&["5.1.0", "5.1.1"], &risks).await?;
-    world.telemetry.front.behaves_by(move |url| {
+    let mut setup = TestSetup::with(&["5.1.0", "5.1.1"], &risks).await?;
+    setup.telemetry.front.behaves_by(move |url| {
         let about = wrong.iter().find(|(name, _)| url.contains(&format!("some_{name}")));
         about.map_or(Behaviour::Forward, |(_, text)| Behaviour::Text(text.clone()))
     });
-    world.operated.start();
+    setup.operated.start();
     let applies = |status: &ClusterVersionStatus| -> Vec<String> {
         let risks = status.conditional_update_risks.iter();
         let reported = risks.filter_map(|risk| {
@@ -96,7 +96,7 @@ async fn risk_with_wrong_result_type_is_unknown() -> Result<()> {
         let reported = applies(status);
         reported.len() == 8 && reported.iter().all(|reported| reported.contains("EvaluationFailed"))
     };
-    let status = world.operated.status("all answers to be taken in", all_failed).await?;
+    let status = setup.operated.status("all answers to be taken in", all_failed).await?;
     insta::assert_snapshot!(applies(&status).join("\n"), @"
     Garbage: Unknown EvaluationFailed: Cannot evaluate the query: invalid response: invalid type: integer `1`, expected an object with a query result at line 1 column 1.
     Half: Unknown EvaluationFailed: The query returned 0.5 instead of 0 or 1.
@@ -108,46 +108,46 @@ async fn risk_with_wrong_result_type_is_unknown() -> Result<()> {
     Text: Unknown EvaluationFailed: The query returned a string instead of one sample.
     ");
     assert_eq!(available(&status), [""; 0]);
-    world.operated.reports("cluster_operator_promql_failed_evaluations_total", 8.0).await?;
+    setup.operated.reports("cluster_operator_promql_failed_evaluations_total", 8.0).await?;
 
-    world.telemetry.front.behaves(Behaviour::Forward);
+    setup.telemetry.front.behaves(Behaviour::Forward);
     let decided = |status: &ClusterVersionStatus| {
         recommended(status, "5.1.1").is_some_and(|known| known.status == ConditionStatus::False)
             && applies(status).iter().all(|reported| reported.contains(": True"))
     };
-    world.operated.status("all risks to apply", decided).await?;
-    world.operated.stop().await
+    setup.operated.status("all risks to apply", decided).await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn risk_results_outlive_prometheus() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
-    world.settled().await?;
-    world.telemetry.front.behaves(Behaviour::Status(503));
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
+    setup.settled().await?;
+    setup.telemetry.front.behaves(Behaviour::Status(503));
     let accepted = json!({"desiredUpdate": {"acceptRisks": [{"name": "RiskOne"}]}});
-    world.operated.patch_spec(accepted).await?;
+    setup.operated.patch_spec(accepted).await?;
     let is_accepted = |status: &ClusterVersionStatus| available(status).contains(&"5.1.2");
-    let status = world.operated.status("the acceptance to count", is_accepted).await?;
+    let status = setup.operated.status("the acceptance to count", is_accepted).await?;
     assert_eq!(available(&status), ["5.1.3", "5.1.2", "5.1.1"], "answers count for an hour");
-    world.operated.reports("cluster_operator_promql_failed_evaluations_total", 0.0).await?;
-    world.operated.stop().await
+    setup.operated.reports("cluster_operator_promql_failed_evaluations_total", 0.0).await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn updates_with_failing_update_service_are_kept() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.settings.updates.timeouts.answer = Duration::from_secs(1);
-    world.operated.start();
-    let before = world.settled().await?;
+    let mut setup = TestSetup::new().await?;
+    setup.operated.settings.updates.timeouts.answer = Duration::from_secs(1);
+    setup.operated.start();
+    let before = setup.settled().await?;
     for (behaviour, failure) in [
         (Behaviour::Status(503), "ResponseFailed"),
         (Behaviour::Hang, "RemoteFailed"),
         (Behaviour::Text("<html>".to_owned()), "ResponseInvalid"),
         (Behaviour::Text(r#"{"nodes": 7}"#.to_owned()), "ResponseInvalid"),
     ] {
-        world.updates.behaves(behaviour.clone());
-        let operated = &world.operated;
+        setup.updates.behaves(behaviour.clone());
+        let operated = &setup.operated;
         let reported = operated
             .status(failure, |status| reason(status, "RetrievedUpdates") == failure)
             .await?;
@@ -159,32 +159,32 @@ async fn updates_with_failing_update_service_are_kept() -> Result<()> {
         let count = format!("fairway_operator_graph_fetches_total{{outcome=\"{failure}\"}}");
         assert!(operated.sample(&count).await? >= 1.0);
 
-        world.updates.behaves(Behaviour::Forward);
+        setup.updates.behaves(Behaviour::Forward);
         let is_back =
             |status: &_| is_settled(status) && reason(status, "RetrievedUpdates").is_empty();
         operated.status("the update service to be back", is_back).await?;
     }
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn updates_of_invalid_graph_are_ignored() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.start();
-    world.settled().await?;
+    let mut setup = TestSetup::new().await?;
+    setup.operated.start();
+    setup.settled().await?;
     // An invalid index, a repeated version, and a missing running version.
     let lie = r#"{"nodes": [{"version": "5.9.0", "payload": "a"}, {"version": "5.9.0", "payload": "b"}],
         "edges": [[0, 99], [1, 0]], "conditionalEdges": [{"edges": [{"from": "5.1.0", "to": "5.9.0"}],
         "risks": [{"name": "x y", "message": "", "url": "", "matchingRules": [{"type": "Moon"}]}]}]}"#;
-    world.updates.behaves(Behaviour::Text(lie.to_owned()));
+    setup.updates.behaves(Behaviour::Text(lie.to_owned()));
     // The condition and the updates follow each other.
     let lost = |status: &_| {
         reason(status, "RetrievedUpdates") == "VersionNotFound" && available(status).is_empty()
     };
-    world.operated.status("the version and its updates to be missing", lost).await?;
-    world.operated.reports("cluster_version_available_updates", 0.0).await?;
+    setup.operated.status("the version and its updates to be missing", lost).await?;
+    setup.operated.reports("cluster_version_available_updates", 0.0).await?;
 
-    world.updates.behaves(Behaviour::Forward);
-    world.settled().await?;
-    world.operated.stop().await
+    setup.updates.behaves(Behaviour::Forward);
+    setup.settled().await?;
+    setup.operated.stop().await
 }

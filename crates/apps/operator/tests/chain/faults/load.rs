@@ -8,7 +8,7 @@ use fairway_sandbox::faults::Fault;
 use fairway_testkit::AuditEvent;
 use serde_json::json;
 
-use super::World;
+use super::TestSetup;
 use crate::support::available;
 
 /// `User-Agent` of the operator under test.
@@ -40,11 +40,11 @@ fn is_success(event: &AuditEvent) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_and_slow_requests_in_the_sandbox_cause_no_hot_loop() -> Result<()> {
-    let mut world = World::new().await?;
-    world.operated.client = world.operated.cluster.client_named(OPERATOR).await?;
-    world.operated.start();
-    world.settled().await?;
-    let Some(sandbox) = world.operated.cluster.fault_injection() else { return Ok(()) };
+    let mut setup = TestSetup::new().await?;
+    setup.operated.client = setup.operated.cluster.client_named(OPERATOR).await?;
+    setup.operated.start();
+    setup.settled().await?;
+    let Some(sandbox) = setup.operated.cluster.fault_injection() else { return Ok(()) };
     let mut accepts = json!([{"name": "RiskOne"}]);
     for fault in [
         Fault::refuse(429),
@@ -59,10 +59,10 @@ async fn refused_and_slow_requests_in_the_sandbox_cause_no_hot_loop() -> Result<
         }
         let status = fault.clone().verb("update").resource("clusterversions/status");
         sandbox.faults().add(status.user_agent(OPERATOR));
-        let log = world.operated.cluster.audit_log()?;
+        let log = setup.operated.cluster.audit_log()?;
         let mark = log.mark()?;
         sandbox.restart();
-        world.operated.patch_spec(json!({"desiredUpdate": {"acceptRisks": accepts}})).await?;
+        setup.operated.patch_spec(json!({"desiredUpdate": {"acceptRisks": accepts}})).await?;
         fairway_clock::pause(LOAD).await;
         let counts = requests(&log.since(mark)?);
         assert!(!counts.is_empty(), "{fault:?}: no request");
@@ -72,8 +72,8 @@ async fn refused_and_slow_requests_in_the_sandbox_cause_no_hot_loop() -> Result<
 
         let expected = !accepts.is_null();
         let is_seen = |status: &_| available(status).contains(&"5.1.2") == expected;
-        world.operated.status("the change to be seen", is_seen).await?;
+        setup.operated.status("the change to be seen", is_seen).await?;
         accepts = if expected { json!(null) } else { json!([{"name": "RiskOne"}]) };
     }
-    world.operated.stop().await
+    setup.operated.stop().await
 }

@@ -11,20 +11,20 @@ use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused, release};
 use crate::conditional_updates::snapshot;
-use crate::support::{Graph, Operated, graph_data, prometheus};
+use crate::support::{Graph, OperatedCluster, graph_data, prometheus};
 
 const VERSIONS: [&str; 5] = ["5.1.0", "5.1.1", "5.1.2", "5.2.0", "5.3.0"];
 
 /// A platform, its update service, and a cluster with one of its releases. One release has a risk
 /// that applies.
-struct World {
+struct TestSetup {
     platform: Platform,
-    operated: Operated,
+    operated: OperatedCluster,
     _graph: Graph,
     _metrics: tempfile::TempDir,
 }
 
-impl World {
+impl TestSetup {
     async fn new(unaccepted_risks: UnacceptedRiskPolicy) -> Result<Option<Self>> {
         let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(None) };
         let data = graph_data(&VERSIONS[..4], &[("5.1.2", "DiskLoss", "exposed")]);
@@ -61,14 +61,14 @@ impl World {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn update_with_unaccepted_risk_is_refused_until_accepted() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
-    let operated = &mut world.operated;
+    let Some(mut setup) = TestSetup::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
+    let operated = &mut setup.operated;
     ask(operated, json!({"version": "5.1.2"})).await?;
     let message = refused(operated, "UnacceptedRisks").await?;
     assert!(message.contains("DiskLoss"), "{message}");
     assert!(message.ends_with("fairway upgrade accept DiskLoss"), "{message}");
     // The same image with another reference is the same release.
-    let image = world.platform.image("5.1.2").replace("registry.example", "mirror.example");
+    let image = setup.platform.image("5.1.2").replace("registry.example", "mirror.example");
     ask(operated, json!({"version": null, "image": image})).await?;
     operated.status("the request to be seen", |status| status.observed_generation >= 3).await?;
     refused(operated, "UnacceptedRisks").await?;
@@ -89,8 +89,10 @@ async fn update_with_unaccepted_risk_is_refused_until_accepted() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn update_with_recorded_risks_starts() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRiskPolicy::Record).await? else { return Ok(()) };
-    let operated = &mut world.operated;
+    let Some(mut setup) = TestSetup::new(UnacceptedRiskPolicy::Record).await? else {
+        return Ok(());
+    };
+    let operated = &mut setup.operated;
     ask(operated, json!({"version": "5.1.2"})).await?;
     let status = reaches(operated, "5.1.2").await?;
     let recorded = status.history[0].accepted_risks.as_deref().unwrap();
@@ -100,9 +102,9 @@ async fn update_with_recorded_risks_starts() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn patch_update_ignores_upgradeable_false() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
-    world.is_not_upgradeable().await?;
-    let operated = &mut world.operated;
+    let Some(mut setup) = TestSetup::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
+    setup.is_not_upgradeable().await?;
+    let operated = &mut setup.operated;
     operated
         .status("Upgradeable", |status| {
             crate::support::reason(status, "Upgradeable") == "ClusterOperatorNotUpgradeable"
@@ -119,13 +121,13 @@ async fn patch_update_ignores_upgradeable_false() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forced_update_waives_preconditions_and_is_recorded() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
-    let operated = &mut world.operated;
-    ask(operated, json!({"image": world.platform.image("5.3.0")})).await?;
+    let Some(mut setup) = TestSetup::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
+    let operated = &mut setup.operated;
+    ask(operated, json!({"image": setup.platform.image("5.3.0")})).await?;
     let message = refused(operated, "PreconditionChecks").await?;
     assert!(message.contains("SkipLevelNotOffered"), "{message}");
 
-    ask(operated, json!({"image": world.platform.image("5.3.0"), "force": true})).await?;
+    ask(operated, json!({"image": setup.platform.image("5.3.0"), "force": true})).await?;
     let status = reaches(operated, "5.3.0").await?;
     let recorded = status.history[0].accepted_risks.as_deref().unwrap();
     assert!(recorded.contains("The update service does not offer the update"), "{recorded}");
@@ -134,7 +136,7 @@ async fn forced_update_waives_preconditions_and_is_recorded() -> Result<()> {
         "{recorded}"
     );
 
-    ask(operated, json!({"image": world.platform.image("5.2.0"), "force": null})).await?;
+    ask(operated, json!({"image": setup.platform.image("5.2.0"), "force": null})).await?;
     let message = refused(operated, "PreconditionChecks").await?;
     assert!(message.contains("LowDesiredVersion"), "{message}");
     operated.stop().await
@@ -142,8 +144,8 @@ async fn forced_update_waives_preconditions_and_is_recorded() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn request_with_mode_starts_no_update() -> Result<()> {
-    let Some(mut world) = World::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
-    let operated = &mut world.operated;
+    let Some(mut setup) = TestSetup::new(UnacceptedRiskPolicy::Gate).await? else { return Ok(()) };
+    let operated = &mut setup.operated;
     ask(operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
     let status =
         operated.status("the request to be seen", |status| status.observed_generation >= 2).await?;

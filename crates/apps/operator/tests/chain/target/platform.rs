@@ -14,7 +14,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Graph, Operated};
+use crate::support::{Graph, OperatedCluster};
 
 /// Label of signatures.
 const SIGNATURES: &str = "release.openshift.io/verification-signatures";
@@ -75,7 +75,7 @@ impl Platform {
         upstream: &str,
         metrics: MetricsSource,
         change: impl FnOnce(&mut fairway_operator::Settings),
-    ) -> Result<Operated> {
+    ) -> Result<OperatedCluster> {
         let operated = self.installation(channel, upstream, metrics, change).await?;
         reaches(&operated, &self.releases.first().context("a release")?.version).await?;
         Ok(operated)
@@ -88,9 +88,9 @@ impl Platform {
         upstream: &str,
         metrics: MetricsSource,
         change: impl FnOnce(&mut fairway_operator::Settings),
-    ) -> Result<Operated> {
+    ) -> Result<OperatedCluster> {
         let version = &self.releases.first().context("a release")?.version;
-        let mut operated = Operated::new(version, channel, upstream, metrics).await?;
+        let mut operated = OperatedCluster::new(version, channel, upstream, metrics).await?;
         delete_signatures(&operated).await?;
         let own = release(version).trusting(&self.signer.keyring()?);
         own.write(&operated.settings.release.payload)?;
@@ -105,7 +105,7 @@ impl Platform {
     }
 
     /// Publishes the signature of a release in the cluster.
-    pub(super) async fn sign(&self, operated: &Operated, version: &str) -> Result<()> {
+    pub(super) async fn sign(&self, operated: &OperatedCluster, version: &str) -> Result<()> {
         let digest = &self.release(version).digest;
         publish(operated, digest, self.signer.sign(digest)?).await
     }
@@ -113,7 +113,7 @@ impl Platform {
     /// Publishes the signature of the first release for another one.
     pub(super) async fn sign_with_that_of_another(
         &self,
-        operated: &Operated,
+        operated: &OperatedCluster,
         version: &str,
     ) -> Result<()> {
         let other = &self.releases.first().context("a release")?.digest;
@@ -121,7 +121,7 @@ impl Platform {
     }
 
     /// Publishes a signature by an untrusted key.
-    pub(super) async fn forge(&self, operated: &Operated, version: &str) -> Result<()> {
+    pub(super) async fn forge(&self, operated: &OperatedCluster, version: &str) -> Result<()> {
         let digest = &self.release(version).digest;
         let stranger = Signer::new()?.context("there was a gpg")?;
         publish(operated, digest, stranger.sign(digest)?).await
@@ -143,7 +143,7 @@ pub(super) fn release(version: &str) -> TestRelease {
     TestRelease::new(version).object("0000_50_marker_01", marker)
 }
 
-async fn publish(operated: &Operated, digest: &Digest, signature: Vec<u8>) -> Result<()> {
+async fn publish(operated: &OperatedCluster, digest: &Digest, signature: Vec<u8>) -> Result<()> {
     let key = format!("sha256-{}-1", digest.hex());
     let map: ConfigMap = serde_json::from_value(json!({
         "metadata": {
@@ -157,19 +157,22 @@ async fn publish(operated: &Operated, digest: &Digest, signature: Vec<u8>) -> Re
 }
 
 /// Deletes all signatures in the cluster.
-pub(super) async fn delete_signatures(operated: &Operated) -> Result<()> {
+pub(super) async fn delete_signatures(operated: &OperatedCluster) -> Result<()> {
     let labelled = ListParams::default().labels(SIGNATURES);
     signatures(operated).delete_collection(&DeleteParams::default(), &labelled).await?;
     Ok(())
 }
 
 /// Signatures in the cluster; a shared cluster has those of earlier tests, too.
-fn signatures(operated: &Operated) -> Api<ConfigMap> {
+fn signatures(operated: &OperatedCluster) -> Api<ConfigMap> {
     Api::namespaced(operated.cluster.client(), "openshift-config-managed")
 }
 
 /// Waits until a release is rolled out.
-pub(super) async fn reaches(operated: &Operated, version: &str) -> Result<ClusterVersionStatus> {
+pub(super) async fn reaches(
+    operated: &OperatedCluster,
+    version: &str,
+) -> Result<ClusterVersionStatus> {
     operated
         .status(&format!("{version} to be reached"), |status| {
             let newest = status.history.first();
@@ -181,7 +184,7 @@ pub(super) async fn reaches(operated: &Operated, version: &str) -> Result<Cluste
 }
 
 /// Waits until a release is refused for a reason; returns the message.
-pub(super) async fn refused(operated: &Operated, reason: &str) -> Result<String> {
+pub(super) async fn refused(operated: &OperatedCluster, reason: &str) -> Result<String> {
     let status = operated
         .status(&format!("ReleaseAccepted=False/{reason}"), |status| {
             let accepted = status.conditions.find("ReleaseAccepted");
@@ -196,7 +199,7 @@ pub(super) async fn refused(operated: &Operated, reason: &str) -> Result<String>
 }
 
 /// Requests an update like `fairway upgrade`.
-pub(super) async fn ask(operated: &Operated, update: Value) -> Result<()> {
+pub(super) async fn ask(operated: &OperatedCluster, update: Value) -> Result<()> {
     operated.patch_spec(json!({ "desiredUpdate": update })).await
 }
 

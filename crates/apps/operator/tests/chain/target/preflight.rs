@@ -19,19 +19,19 @@ use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
 use crate::conditional_updates::snapshot;
-use crate::support::{Graph, Operated, available, graph_data, reason};
+use crate::support::{Graph, OperatedCluster, available, graph_data, reason};
 
 const VERSIONS: [&str; 4] = ["5.1.0", "5.1.1", "5.1.2", "5.3.0"];
 
 /// A platform, its update service, and a cluster at its first release.
-struct World {
+struct TestSetup {
     platform: Platform,
-    operated: Operated,
+    operated: OperatedCluster,
     _graph: Graph,
     _metrics: tempfile::TempDir,
 }
 
-impl World {
+impl TestSetup {
     async fn new(on_update: OnUpdate) -> Result<Option<Self>> {
         let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(None) };
         let data = graph_data(&VERSIONS, &[]);
@@ -104,94 +104,94 @@ impl World {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn report_policy_records_findings_and_starts_update() -> Result<()> {
-    let Some(mut world) = World::new(OnUpdate::Report).await? else { return Ok(()) };
-    ask(&world.operated, json!({"version": "5.1.1"})).await?;
-    let status = world.until_update_waits().await?;
+    let Some(mut setup) = TestSetup::new(OnUpdate::Report).await? else { return Ok(()) };
+    ask(&setup.operated, json!({"version": "5.1.1"})).await?;
+    let status = setup.until_update_waits().await?;
     assert_eq!(history(&status), ["5.1.0"]);
-    world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
-    let status = reaches(&world.operated, "5.1.1").await?;
+    setup.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
+    let status = reaches(&setup.operated, "5.1.1").await?;
     insta::assert_snapshot!(status.history[0].accepted_risks.as_deref().unwrap_or_default(), @"
     The preflight of 5.1.1 reports:
     * DualStack: DualStack will happen. https://fairway.dev/docs/risks#preflights (Risk identified during preflight check for 5.1.1)
     ");
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn require_policy_blocks_update_until_findings_are_accepted() -> Result<()> {
-    let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
-    ask(&world.operated, json!({"version": "5.1.1"})).await?;
-    world.until_update_waits().await?;
-    world.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
-    let message = refused(&world.operated, "UnacceptedRisks").await?;
+    let Some(mut setup) = TestSetup::new(OnUpdate::Require).await? else { return Ok(()) };
+    ask(&setup.operated, json!({"version": "5.1.1"})).await?;
+    setup.until_update_waits().await?;
+    setup.answer("5.1.1", CheckStatus::Found, Some("DualStack")).await?;
+    let message = refused(&setup.operated, "UnacceptedRisks").await?;
     assert!(message.ends_with("fairway upgrade accept DualStack"), "{message}");
-    ask(&world.operated, json!({"acceptRisks": [{"name": "DualStack"}]})).await?;
-    let status = reaches(&world.operated, "5.1.1").await?;
+    ask(&setup.operated, json!({"acceptRisks": [{"name": "DualStack"}]})).await?;
+    let status = reaches(&setup.operated, "5.1.1").await?;
     let recorded = status.history[0].accepted_risks.as_deref().unwrap_or_default();
     assert!(recorded.ends_with("Accepted by name: DualStack."), "{recorded}");
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn require_policy_with_incomplete_results_blocks_update() -> Result<()> {
-    let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
-    ask(&world.operated, json!({"version": "5.1.1"})).await?;
-    world.answer("5.1.1", CheckStatus::TimedOut, None).await?;
-    let message = refused(&world.operated, "UnacceptedRisks").await?;
+    let Some(mut setup) = TestSetup::new(OnUpdate::Require).await? else { return Ok(()) };
+    ask(&setup.operated, json!({"version": "5.1.1"})).await?;
+    setup.answer("5.1.1", CheckStatus::TimedOut, None).await?;
+    let message = refused(&setup.operated, "UnacceptedRisks").await?;
     assert!(message.ends_with("fairway upgrade accept PreflightIncomplete"), "{message}");
 
     // A forced update needs no preflight.
     let forced = json!({"version": "5.1.2", "force": true});
-    ask(&world.operated, forced).await?;
-    let status = reaches(&world.operated, "5.1.2").await?;
+    ask(&setup.operated, forced).await?;
+    let status = reaches(&setup.operated, "5.1.2").await?;
     assert_eq!(history(&status), ["5.1.2", "5.1.0"]);
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn require_policy_with_refused_preflight_blocks_update() -> Result<()> {
-    let Some(mut world) = World::new(OnUpdate::Require).await? else { return Ok(()) };
-    let roles: Api<ClusterRole> = Api::all(world.operated.cluster.client());
+    let Some(mut setup) = TestSetup::new(OnUpdate::Require).await? else { return Ok(()) };
+    let roles: Api<ClusterRole> = Api::all(setup.operated.cluster.client());
     let excessive = json!({
         "metadata": {"name": "preflight-secrets-of-all", "labels": {labels::AGGREGATE: "true"}},
         "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
     });
     roles.create(&PostParams::default(), &serde_json::from_value(excessive)?).await?;
-    ask(&world.operated, json!({"image": world.platform.image("5.1.1")})).await?;
-    let message = refused(&world.operated, "UnacceptedRisks").await?;
+    ask(&setup.operated, json!({"image": setup.platform.image("5.1.1")})).await?;
+    let message = refused(&setup.operated, "UnacceptedRisks").await?;
     assert!(message.ends_with("fairway upgrade accept PreflightIncomplete"), "{message}");
-    let status = world.operated.status("the refused reader role", |status| {
+    let status = setup.operated.status("the refused reader role", |status| {
         reason(status, "PreflightFailed") == "ReaderRoleRefused"
     });
     assert_eq!(history(&status.await?), ["5.1.0"]);
     roles.delete("preflight-secrets-of-all", &DeleteParams::default()).await?;
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn skip_level_update_after_clean_preflight_starts() -> Result<()> {
-    let Some(mut world) = World::new(OnUpdate::Off).await? else { return Ok(()) };
-    ask(&world.operated, json!({"version": "5.3.0"})).await?;
-    let message = refused(&world.operated, "PreconditionChecks").await?;
+    let Some(mut setup) = TestSetup::new(OnUpdate::Off).await? else { return Ok(()) };
+    ask(&setup.operated, json!({"version": "5.3.0"})).await?;
+    let message = refused(&setup.operated, "PreconditionChecks").await?;
     assert!(message.contains("SkipLevelNotChecked"), "{message}");
 
-    ask(&world.operated, json!({"mode": "Preflight"})).await?;
-    world.answer("5.3.0", CheckStatus::Passed, None).await?;
+    ask(&setup.operated, json!({"mode": "Preflight"})).await?;
+    setup.answer("5.3.0", CheckStatus::Passed, None).await?;
     let is_complete = |status: &ClusterVersionStatus| {
         reason(status, "PreflightCompleted") == "NoRisksFound" && !is_in_progress(status)
     };
-    let status = world.operated.status("complete results", is_complete).await?;
+    let status = setup.operated.status("complete results", is_complete).await?;
     assert_eq!(history(&status), ["5.1.0"], "a preflight starts no update");
-    ask(&world.operated, json!({"mode": null})).await?;
-    reaches(&world.operated, "5.3.0").await?;
-    world.operated.stop().await
+    ask(&setup.operated, json!({"mode": null})).await?;
+    reaches(&setup.operated, "5.3.0").await?;
+    setup.operated.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn finding_with_invalid_name_is_renamed() -> Result<()> {
-    let Some(mut world) = World::new(OnUpdate::Off).await? else { return Ok(()) };
-    ask(&world.operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
-    world.answer("5.1.1", CheckStatus::Found, Some("5 > 3, says \"who\"\n?")).await?;
+    let Some(mut setup) = TestSetup::new(OnUpdate::Off).await? else { return Ok(()) };
+    ask(&setup.operated, json!({"version": "5.1.1", "mode": "Preflight"})).await?;
+    setup.answer("5.1.1", CheckStatus::Found, Some("5 > 3, says \"who\"\n?")).await?;
     let shown = |status: &ClusterVersionStatus| {
         let risks = status.conditional_update_risks.iter();
         risks.map(|risk| format!("{}: {}", risk.name, risk.message)).collect::<Vec<_>>().join("\n")
@@ -199,10 +199,10 @@ async fn finding_with_invalid_name_is_renamed() -> Result<()> {
     let is_renamed = |status: &ClusterVersionStatus| {
         shown(status).starts_with("InvalidRisk") && !is_in_progress(status)
     };
-    let status = world.operated.status("the renamed finding", is_renamed).await?;
+    let status = setup.operated.status("the renamed finding", is_renamed).await?;
     insta::assert_snapshot!(shown(&status), @r#"InvalidRisk-ab0cc64e9b5f: The status cannot store a published risk: its name "5 > 3, says \"who\"\n?" is not CamelCase. Original message: "5 > 3, says \"who\"\n? will happen.""#);
     assert_eq!(available(&status), ["5.3.0", "5.1.2"], "the finding blocks the update");
-    world.operated.stop().await
+    setup.operated.stop().await
 }
 
 /// Findings become risks shortly after the results are complete.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::platform::{Platform, ask, delete_signatures, history, reaches, refused};
 use crate::conditional_updates::snapshot;
-use crate::support::{Operated, graph_data, prometheus, reason};
+use crate::support::{OperatedCluster, graph_data, prometheus, reason};
 
 const VERSIONS: [&str; 2] = ["5.1.0", "5.1.1"];
 
@@ -117,7 +117,7 @@ async fn restart_with_unreadable_release_reports_it_and_keeps_update() -> Result
 
 /// Waits until the operator has accepted a release for a later generation of the spec than that of
 /// a status: only an operator that runs now can report it.
-async fn resumes(operated: &Operated, before: &ClusterVersionStatus) -> Result<()> {
+async fn resumes(operated: &OperatedCluster, before: &ClusterVersionStatus) -> Result<()> {
     ask(
         operated,
         json!({"acceptRisks": [{"name": format!("Other{}", before.observed_generation)}]}),
@@ -211,7 +211,7 @@ async fn restart_with_unreadable_release_gates_and_accepts_another() -> Result<(
 }
 
 /// Version of the release whose object is in the cluster.
-async fn marker(operated: &Operated) -> Result<String> {
+async fn marker(operated: &OperatedCluster) -> Result<String> {
     let maps: Api<ConfigMap> =
         Api::namespaced(operated.cluster.client(), "openshift-config-managed");
     let data = maps.get("marker").await?.data.unwrap_or_default();

@@ -4,12 +4,12 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::platform::{Platform, ask, history, reaches, refused};
-use crate::support::{Operated, graph_data, prometheus};
+use crate::support::{OperatedCluster, graph_data, prometheus};
 
 const VERSIONS: [&str; 2] = ["5.1.0", "5.1.1"];
 
 /// A platform, and a cluster with its first release.
-async fn start() -> Result<Option<(Platform, Operated)>> {
+async fn start() -> Result<Option<(Platform, OperatedCluster)>> {
     let Some(platform) = Platform::new(&VERSIONS)? else { return Ok(None) };
     let data = graph_data(&VERSIONS, &[]);
     let data: Vec<_> = data.iter().map(|(name, text)| (&name[..], &text[..])).collect();

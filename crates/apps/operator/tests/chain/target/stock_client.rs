@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::platform::{Platform, ask, reaches, refused};
 use crate::conditional_updates::{CHANNEL, RISKS, samples, snapshot};
-use crate::support::{Graph, Operated, recommended};
+use crate::support::{Graph, OperatedCluster, recommended};
 
 /// A cluster that is exposed to all three risks of 4.7.4, after the request.
 async fn asking(
     unaccepted_risks: UnacceptedRiskPolicy,
-) -> Result<Option<(Operated, (Graph, Platform, tempfile::TempDir))>> {
+) -> Result<Option<(OperatedCluster, (Graph, Platform, tempfile::TempDir))>> {
     let Some(platform) = Platform::new(&["4.6.23", "4.6.42", "4.6.43", "4.7.4"])? else {
         return Ok(None);
     };

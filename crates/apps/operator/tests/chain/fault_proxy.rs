@@ -39,13 +39,13 @@ struct Shared {
 }
 
 /// The server; it stops when it is dropped.
-pub(crate) struct Front {
+pub(crate) struct FaultProxy {
     address: SocketAddr,
     shared: Arc<Shared>,
     task: JoinHandle<()>,
 }
 
-impl Front {
+impl FaultProxy {
     /// Starts a server that forwards all requests.
     pub(crate) async fn start(
         forward: impl Fn(Request) -> BoxFuture<'static, Response> + Send + Sync + 'static,
@@ -86,7 +86,7 @@ impl Front {
     }
 }
 
-impl Drop for Front {
+impl Drop for FaultProxy {
     fn drop(&mut self) {
         self.task.abort();
     }
