@@ -10,6 +10,7 @@
 //! | many requests in a row | [`repeated_requests`] |
 //! | results after the operator moved to another node | [`node_change`] |
 //! | read-only access, refused checks | [`audit`], [`unsafe_checks`] |
+//! | hostile target release | [`hostile`] |
 //! | troubleshooting commands of the documentation | [`commands`] |
 //! | checks of example operators | `fairway-example`: `tests/example/checks.rs` |
 //! | checks that crash, hang or write invalid results | `fairway-preflight`: `tests/preflight` |
@@ -20,6 +21,7 @@
 mod audit;
 mod commands;
 mod findings;
+mod hostile;
 mod node_change;
 mod repeated_requests;
 mod support;
