@@ -105,7 +105,7 @@ async fn publish(platform: &TestPlatform) -> Result<String> {
         .file(REQUESTS, 0o644, serde_json::to_vec(&requests())?)?
         .file("connect", 0o644, CONNECT)?
         .file("occupy", 0o644, OCCUPY)?;
-    for program in ["sh", "cat", "ls", "sed", "mv", "sleep", "mkdir", "chmod"] {
+    for program in ["sh", "cat", "sed", "mv", "sleep"] {
         tools = tools.host_program(format!("bin/{program}"), &Path::new("/bin").join(program))?;
     }
     tools = tools.host_program("usr/bin/find", Path::new("/usr/bin/find"))?;

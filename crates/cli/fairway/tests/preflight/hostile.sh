@@ -36,11 +36,11 @@ write REQUESTS_FILE
 until [ -e "$results/ANSWERS_FILE" ]; do sleep 1; done
 echo "attacks completed"
 
-sleep 30
+# Time for the test to read the report before the flood ends the run.
+sleep 10
 number=0
 while [ $number -lt 200 ]; do
   echo flood >"$results/flood-$number"
   number=$((number + 1))
 done
-mkdir "$results/directory" && echo flood >"$results/directory/file" && chmod 0 "$results/directory"
 sleep 3600
