@@ -82,8 +82,8 @@ pub type QueryOutcomes = BTreeMap<String, QueryOutcome>;
 /// Reason why a query does not determine whether the cluster matches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryFailure {
-    /// The operator has not evaluated the query yet. The time of its evaluation is set if it is not
-    /// soon.
+    /// The operator has not evaluated the query yet. Contains the expected time of the evaluation
+    /// if the delay is long enough to be reported.
     #[error("the operator has not evaluated the query yet{}", turn(*.0))]
     Pending(Option<Timestamp>),
     /// The result is empty: the metric may be missing.

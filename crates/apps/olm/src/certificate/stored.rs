@@ -45,7 +45,8 @@ impl StoredCertificates {
         };
         Ok(Self {
             current: generation("")?,
-            // An invalid next certificate is generated again; the previous CA was to be removed.
+            // Invalid values are ignored: the guard generates the next certificate again, and would
+            // remove the previous CA at the end of the rotation anyway.
             next: generation("next-").ok(),
             previous: text("previous-ca.crt").and_then(|text| CaCertificate::read(text).ok()),
         })

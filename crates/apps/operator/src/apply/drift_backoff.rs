@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn noticed_repeatedly_delays_corrections() {
+    fn object_changed_repeatedly_backs_off() {
         let (mut backoff, now) = (DriftBackoff::default(), Instant::now());
         let (delays_during_contention, later) = delays(&mut backoff, now, 12);
         assert_eq!(delays_during_contention, [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn noticed_without_correction_has_no_delay() {
+    fn object_changed_without_correction_has_no_delay() {
         let (mut backoff, now) = (DriftBackoff::default(), Instant::now());
         for _ in 0..100 {
             backoff.object_changed(id("a"), now);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn noticed_during_delay_is_due_once_after_it() {
+    fn object_changed_during_backoff_is_due_once() {
         let (mut backoff, now) = (DriftBackoff::default(), Instant::now());
         let (_, now) = delays(&mut backoff, now, 3);
         for _ in 0..3 {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn repaired_returns_count_from_contention_threshold() {
+    fn corrected_returns_count_from_contention_threshold() {
         let (mut backoff, now) = (DriftBackoff::default(), Instant::now());
         let counts: Vec<_> = (0..7).map(|_| backoff.corrected(&id("a"), now)).collect();
         assert_eq!(counts, [None, None, None, None, Some(5), Some(6), Some(7)]);

@@ -61,7 +61,7 @@ impl Platform {
     pub(super) async fn graph(&self, files: &[(&str, &str)]) -> Result<Graph> {
         let images = self.releases.iter().enumerate().map(|(place, release)| {
             let Released { version, image, .. } = release;
-            // The operator has the first one on its disk.
+            // The operator reads its own release from the disk, so its image is never pulled.
             let image = if place == 0 { objects::release(version).image } else { image.clone() };
             (version.as_str(), image)
         });

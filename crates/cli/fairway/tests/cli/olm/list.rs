@@ -84,7 +84,7 @@ async fn recording_gives_the_same_list_as_the_cluster() -> Result<()> {
     Ok(())
 }
 
-/// The lists that `kubectl get` returns.
+/// ClusterVersion and the OLM objects of a namespace, as `kubectl get -o json` returns them.
 async fn state(cluster: &TestCluster, namespace: &str) -> Result<Vec<Value>> {
     let version = Api::<ClusterVersion>::all(cluster.client()).get("version").await?;
     let operators = olm::objects(&cluster.client(), OPERATORS, namespace)?;

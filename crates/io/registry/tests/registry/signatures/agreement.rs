@@ -185,7 +185,7 @@ fn altered(gpg: &Gpg) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 #[ignore = "needs root and Debian: cargo xtask test"]
-fn keyring_with_rearranged_packets_accepts_none() {
+fn verify_of_message_with_rearranged_or_altered_packets_fails() {
     let gpg = Gpg::new().unwrap();
     gpg.key("rsa", "rsa2048", &[]).unwrap();
     let keyring = Keyring::parse(&gpg.export("rsa").unwrap()).unwrap();
